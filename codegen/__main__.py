@@ -11,10 +11,10 @@ from pathlib import Path
 
 from .bundle.document import render as render_bundle
 from .read.clients import load_clients
-from .read.document import Document
-from .read.load import SchemaError, read
+from .read.document import Document, SchemaError
+from .read.load import read
 from .render import index, reference
-from .render.write import render, stale_files, write
+from .render.write import render, write
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema"
@@ -30,41 +30,37 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=_absolute, default=OUT, help="package to write to, a folder")
     options = parser.parse_args(arguments)
 
+    def put(files: dict[str, str], folder: Path, *, whole_folder: bool) -> int:
+        """Write the files, or report those that would change. Return the exit code."""
+        changed = ", ".join(write(files, folder, whole_folder=whole_folder, check=options.check))
+        if options.check and changed:
+            print(f"stale in {folder}: {changed}; run: python -m codegen", file=sys.stderr)
+            return 1
+        print(f"{folder}: {'up to date' if options.check else changed or 'no changes'}")
+        return 0
+
     codes = []
     if options.schema == SCHEMA:
-        listed = {index.INDEX: index.render(SCHEMA)}
-        codes.append(_write_or_check(listed, SCHEMA, check=options.check, whole_folder=False))
+        codes.append(put({index.INDEX: index.render(SCHEMA)}, SCHEMA, whole_folder=False))
+    is_own = options.out == OUT
     try:
         document = Document(options.schema, beside=SCHEMA)
         spec = read(document)
-        comparison = load_clients(CLIENTS, spec) if options.out == OUT else None
-        files = {**render(spec, is_own=options.out == OUT), "openapi.json.gz": render_bundle(document)}
+        comparison = load_clients(CLIENTS, spec) if is_own else None
+        files = {**render(spec, is_own=is_own), "openapi.json.gz": render_bundle(document)}
     except SchemaError as error:
         count = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}"
         print(f"{options.schema}: {count}", *error.problems, sep="\n  ", file=sys.stderr)
         return 1
-    codes.append(_write_or_check(files, options.out, check=options.check, whole_folder=True))
+    codes.append(put(files, options.out, whole_folder=True))
     if comparison is not None:
         pages = {f"reference/{name}": page for name, page in reference.render(spec, comparison).items()}
-        codes.append(_write_or_check(pages, ROOT / "docs", check=options.check, whole_folder=False))
+        codes.append(put(pages, ROOT / "docs", whole_folder=False))
     return max(codes)
 
 
 def _absolute(path: str) -> Path:
     return Path(path).resolve()
-
-
-def _write_or_check(files: dict[str, str], folder: Path, *, check: bool, whole_folder: bool) -> int:
-    """Write the files, or report those that would change. Return the exit code."""
-    if not check:
-        changed = write(files, folder, whole_folder=whole_folder)
-        print(f"{folder}: {', '.join(changed) if changed else 'no changes'}")
-        return 0
-    if stale := stale_files(files, folder, whole_folder=whole_folder):
-        print(f"stale in {folder}: {', '.join(stale)}; run: python -m codegen", file=sys.stderr)
-        return 1
-    print(f"{folder}: up to date")
-    return 0
 
 
 if __name__ == "__main__":

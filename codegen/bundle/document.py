@@ -10,7 +10,7 @@ from ..naming import pascal, snake
 from ..read.document import Document, Node, SchemaError
 from ..read.load import ENVELOPES
 from ..read.operations import METHODS, json_schema, read_envelope
-from .examples import parameter_examples, unknown_suggestions, with_examples
+from .examples import add_parameter_examples, with_examples
 from .properties import property_schema, reference
 
 #: Envelopes that occur only with a type of their data, and then under another name.
@@ -47,7 +47,10 @@ def bundle(document: Document) -> dict[str, Any]:
         root.problem(f"component {name!r} has the name of the component of an answer")
     named = {**schemas, **answers.components}
     suggested = root.members.get("x-examples", {})
-    for name in parameter_examples(flat, shared["parameters"], suggested, unknown_suggestions(named, suggested)):
+    keys = {f"{name}.{key}" for name, schema in named.items() for key in schema.get("properties", ())}
+    takers = keys | {key.partition(".")[2] for key in keys} | named.keys()
+    takers |= add_parameter_examples(flat, shared["parameters"], suggested)
+    for name in (name for name in suggested if name not in takers):
         root.problem(f"x-examples must list properties, components and parameters, got {name!r}")
     known = named.keys() | shared["parameters"].keys() | shared["responses"].keys()
     for name in sorted(set(_names([flat, shared, named])) - known):

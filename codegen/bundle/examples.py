@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 #: Values by format, and by type without one.
@@ -19,26 +19,15 @@ _TYPES: dict[str, Any] = {"string": "example", "boolean": True, "number": 1.25, 
 _LITERAL = re.compile(r"such as `([^`]+)`")
 
 
-def unknown_suggestions(schemas: Mapping[str, dict[str, Any]], suggested: Mapping[str, Any]) -> list[str]:
-    """Return the suggested names that neither a property nor a component has."""
-    owned = {f"{name}.{key}" for name, schema in schemas.items() for key in schema.get("properties", ())}
-    known = owned | {each.partition(".")[2] for each in owned} | schemas.keys()
-    return [name for name in suggested if name not in known]
-
-
-def parameter_examples(
-    paths: Mapping[str, Mapping[str, Any]],
-    shared: Mapping[str, dict[str, Any]],
-    suggested: Mapping[str, Any],
-    left: Iterable[str],
-) -> list[str]:
-    """Add examples to the parameters of paths. Return the names in ``left`` that no parameter has.
+def add_parameter_examples(
+    paths: Mapping[str, Mapping[str, Any]], shared: Mapping[str, dict[str, Any]], suggested: Mapping[str, Any]
+) -> set[str]:
+    """Add examples to the parameters of paths. Return the names under which a value may be suggested for one.
 
     Args:
         paths: operations of the bundle by path and method.
         shared: parameters that several operations refer to.
         suggested: values by ``operationId.parameter`` or by ``parameter``.
-        left: names that no property has.
     """
     found = {each["name"]: each for each in shared.values()}
     for item in paths.values():
@@ -50,7 +39,7 @@ def parameter_examples(
         if key in suggested:
             is_array = parameter["schema"].get("type") == "array"
             parameter["example"] = [suggested[key]] if is_array else suggested[key]
-    return [name for name in left if name not in found]
+    return set(found)
 
 
 def with_examples(schemas: dict[str, dict[str, Any]], suggested: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -43,57 +43,46 @@ def property_schema(written: Node, *, received: bool) -> dict[str, Any]:
     if not written.members.keys() & {"$ref", "type"}:
         return notes  # any JSON
     type_ = read_type(written)
+    holder = target.get("items") if type_.array else target
+    schema = _single(type_, holder.members.get("format") if holder else None, received=received)
     if type_.array:
-        schema = _array(type_, target.unresolved("items"), received=received)
-    else:
-        schema = _single(type_, target.members.get("format"), received=received)
-    return {**(_nullable(schema) if received else schema), **notes}
-
-
-def _array(type_: Type, items: Node | None, *, received: bool) -> dict[str, Any]:
-    format_ = items.resolved().members.get("format") if items is not None else None
-    array = {"type": "array", "items": _single(type_, format_, received=received)}
-    return {"anyOf": [array, {"type": "object"}]} if "mapping" in type_.wire else array
+        schema = {"type": "array", "items": schema}
+    if "mapping" in type_.wire:
+        schema = {"anyOf": [schema, {"type": "object"}]}
+    if received:
+        if "anyOf" in schema:
+            schema = {"anyOf": [*schema["anyOf"], NULL]}
+        elif "$ref" in schema:
+            schema = {"anyOf": [schema, NULL]}
+        else:
+            types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+            schema = {**schema, "type": [*types, "null"]}
+    return schema | notes
 
 
 def _single(type_: Type, format_: str | None, *, received: bool) -> dict[str, Any]:
-    if type_.kind == "enum":
-        return {"anyOf": [reference(type_.name), {"type": "string"}]} if received else reference(type_.name)
-    if type_.kind == "model":
-        text = received and "string" in type_.wire
-        return {"anyOf": [reference(type_.name), {"type": "string"}]} if text else reference(type_.name)
+    """Return the schema of one value: one type or component, or a union with its further wire forms."""
+    kind, forms = type_.kind, set(type_.wire)
+    if kind in ("enum", "model"):
+        may_be_other = received and (kind == "enum" or "string" in forms)
+        return {"anyOf": [reference(type_.name), {"type": "string"}]} if may_be_other else reference(type_.name)
     if type_.number and not received:
         return {"type": "number"}
-    return _scalar(type_.kind, set(type_.wire), "decimal" if type_.number else format_)
-
-
-def _scalar(kind: str, forms: set[str], format_: str | None) -> dict[str, Any]:
-    """Return the schema of a scalar: one type, or a union with its further wire forms."""
-    types = [*_TYPES.get(kind, ["string"]), *_further_types(kind, forms)]
+    types = list(_TYPES.get(kind, ["string"]))
+    if forms & {"integer", "number"} and (kind == "decimal" or "number" in forms):
+        types.append("number")  # a quantity that arrives as an integer has a fraction as soon as shares do
+    elif forms & {"integer", "epoch-ms", "epoch-day", "zero", "minus-one"}:
+        types.append("integer")
+    elif "string" in forms:
+        types.append("string")
     schema: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
+    format_ = "decimal" if type_.number else format_
     if format_ is not None and not forms & {"loose", "date-text", "epoch-day"}:
         schema["format"] = format_
     if kind in _PATTERNS and "string" in types:
         schema["pattern"] = _PATTERNS[kind]
     words = [word for form, listed in _WORDS.items() if form in forms for word in listed]
     return {"anyOf": [schema, *({"type": "string", "enum": [word]} for word in words)]} if words else schema
-
-
-def _further_types(kind: str, forms: set[str]) -> list[str]:
-    if forms & {"integer", "number"} and (kind == "decimal" or "number" in forms):
-        return ["number"]  # a quantity that arrives as an integer has a fraction as soon as shares do
-    if forms & {"integer", "epoch-ms", "epoch-day", "zero", "minus-one"}:
-        return ["integer"]
-    return ["string"] if "string" in forms else []
-
-
-def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    if "anyOf" in schema:
-        return {"anyOf": [*schema["anyOf"], NULL]}
-    if "$ref" in schema:
-        return {"anyOf": [schema, NULL]}
-    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    return {**schema, "type": [*types, "null"]}
 
 
 def reference(component: str | None) -> dict[str, Any]:

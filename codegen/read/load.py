@@ -17,8 +17,6 @@ from .rules import read_rules
 from .types import read_type
 from .vocabulary import check_section, check_vocabulary, provenance_of
 
-__all__ = ["ENVELOPES", "SchemaError", "load", "read"]
-
 #: Envelopes of responses. The codec handles these shapes, so they have no generated class.
 ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorEnvelope")
 

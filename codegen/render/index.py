@@ -13,8 +13,6 @@ import yaml
 
 from ..read.document import parse
 
-__all__ = ["INDEX", "render"]
-
 INDEX = "openapi.yaml"
 _PATHS_END = "\ncomponents:\n"
 

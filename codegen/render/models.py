@@ -52,8 +52,6 @@ def render(spec: Spec, header: str) -> str:
         capitalise_enum_members=True,
         output_datetime_class=DatetimeClassType.Datetime,
         output_date_class=DateClassType.Date,
-        use_union_operator=True,
-        use_standard_collections=True,
         use_schema_description=True,
         use_field_description=True,
         field_include_all_keys=True,

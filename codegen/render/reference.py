@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..read.clients import Comparison, request_of
-from ..spec import Spec
+from ..read.clients import request_of
+from ..spec import Operation, Spec
 from ..template import from_template
 from .endpoints import PRIVATE_NAMESPACES
 
-__all__ = ["render"]
 
+def render(spec: Spec, comparison: dict[str, Any]) -> dict[str, str]:
+    """Return the pages as Markdown, by file name. ``comparison`` is what `load_clients` returns."""
 
-def render(spec: Spec, comparison: Comparison) -> dict[str, str]:
-    """Return the pages as Markdown, by file name."""
+    def made_by(operation: Operation) -> Sequence[str]:
+        named: Sequence[str] = comparison["requests"].get(request_of(operation.method, operation.path), ())
+        return named
+
     public = [each for each in spec.operations if each.namespace not in PRIVATE_NAMESPACES]
     pages: dict[str, dict[str, Any]] = {
         "operations.md": {
-            "clients": [
-                (client, sum(request_of(each.method, each.path) in client.requests for each in public))
-                for client in comparison.clients
-            ],
+            **comparison,
+            "shared": {name: sum(name in made_by(each) for each in public) for name in comparison["clients"]},
             "operations": public,
             "namespaces": spec.namespaces,
             "forms": {"many": "list of ", "bare_many": "list of ", "page": "pages of "},
-            "request_of": request_of,
-            "left_out": comparison.left_out,
+            "made_by": made_by,
         },
         "behaviours.md": {"entries": spec.behaviours},
     }

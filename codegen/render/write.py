@@ -59,17 +59,17 @@ _SETTINGS = ("line-length=120", "target-version='py311'", "lint.isort.known-firs
 _STYLE = (*(part for setting in _SETTINGS for part in ("--config", setting)), "--stdin-filename", "generated.py")
 
 
-def stale_files(files: dict[str, str], folder: Path, *, whole_folder: bool = True) -> list[str]:
-    """Return the names of files that are different, missing or left over."""
-    outdated = [name for name, content in files.items() if _read(folder / name) != content]
-    left_over = sorted(path.name for path in folder.glob("*.py") if path.name not in files) if whole_folder else []
-    return outdated + left_over
+def write(files: dict[str, str], folder: Path, *, whole_folder: bool = True, check: bool = False) -> list[str]:
+    """Write stale files, remove left-over ones from a ``whole_folder``, and return the names of both.
 
-
-def write(files: dict[str, str], folder: Path, *, whole_folder: bool = True) -> list[str]:
-    """Write stale files, remove left-over ones, and return the names of both."""
+    With ``check``, return the names and write nothing.
+    """
+    changed = [name for name, content in files.items() if _read(folder / name) != content]
+    if whole_folder:
+        changed += sorted(path.name for path in folder.glob("*.py") if path.name not in files)
+    if check:
+        return changed
     folder.mkdir(parents=True, exist_ok=True)
-    changed = stale_files(files, folder, whole_folder=whole_folder)
     for name in changed:
         if name in files:
             content = files[name].encode()

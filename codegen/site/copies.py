@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
-__all__ = ["COPIES", "relink", "render", "upcoming"]
-
 COPIES = {
     "schema/README.md": "docs/design/schema.md",
     "CONTRIBUTING.md": "docs/project/contributing.md",

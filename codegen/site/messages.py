@@ -8,9 +8,7 @@ from pathlib import Path
 
 import attrs
 
-from .markdown import page
-
-__all__ = ["Message", "messages", "render"]
+from codegen.template import from_template
 
 MIN_LETTERS = 4
 """Length of the shortest message that is worth a row, without its values."""
@@ -70,4 +68,4 @@ def _words(node: ast.expr) -> str:
 
 def render(package: Path, errors: frozenset[str]) -> str:
     """Return the page."""
-    return page("messages.md", messages=messages(package, errors), homes=HOMES)
+    return from_template("messages.md", {"messages": messages(package, errors), "homes": HOMES})

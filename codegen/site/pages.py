@@ -8,9 +8,7 @@ from brokerage_async import __version__, errors
 from codegen.read.load import load
 from codegen.spec import Spec
 
-from . import copies, messages, objects, operations
-
-__all__ = ["GENERATED", "START", "render", "write"]
+from . import copies, messages, namespaces
 
 ROOT = Path(__file__).resolve().parents[2]
 ERRORS = frozenset({*errors.__all__, *messages.HOMES})
@@ -22,8 +20,7 @@ START = "<!-- the newest release follows -->\n"
 
 def render(spec: Spec) -> dict[str, str]:
     """Return every generated page by its path in the repository."""
-    pages = {f"docs/reference/operations/{name}": page for name, page in operations.render(spec).items()}
-    pages |= {f"docs/reference/objects/{name}": page for name, page in objects.render(spec).items()}
+    pages = {f"docs/reference/{name}": page for name, page in namespaces.render(spec).items()}
     sources = {source: (ROOT / source).read_text("utf-8") for source in copies.COPIES}
     sources["CHANGELOG.md"] = sources["CHANGELOG.md"].replace(START, copies.upcoming(ROOT, __version__))
     pages |= copies.render(sources)

@@ -11,8 +11,6 @@ import attrs
 
 from . import public, signatures
 
-__all__ = ["index", "render", "write"]
-
 _BLOCK = re.compile(r"^```\{(eval-rst|toctree|py:method)\}([^\n]*)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 _QUALIFIED = re.compile(r"\bbrokerage_async\.[\w.]*\.|'")
 _ROLE = re.compile(r"\{py:obj\}`(?:[^`<]*<)?~?([^`>]*)>?`")

@@ -16,19 +16,6 @@ from typing import Any, get_args, get_type_hints
 
 import attrs
 
-__all__ = [
-    "Name",
-    "doc_below",
-    "explained_below",
-    "hidden",
-    "inventory",
-    "missing",
-    "modules",
-    "names",
-    "undocumented",
-    "unexplained",
-]
-
 PACKAGE = "brokerage_async"
 INTERNAL = {
     "BrokerageSession": "what makes the calls of a client, for extensions",

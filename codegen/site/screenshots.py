@@ -15,8 +15,6 @@ import rich.text
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market, sell_to_open
 
-__all__ = ["COMMANDS", "last_frame", "picture"]
-
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 COLUMNS = 106
 TERMINAL = {"COLUMNS": str(COLUMNS), "LINES": "40", "TERM": "xterm-256color", "FORCE_COLOR": "1"}

@@ -9,8 +9,6 @@ from typing import Any
 
 import attrs
 
-__all__ = ["plainly", "with_values"]
-
 _SENTINEL = re.compile(r"(?: \| )?~?(?:\w+\.)*EllipsisType\b")
 _PRIVATE = re.compile(r"= (_[A-Z]+)\b")
 _DEFAULTS = {"_RETRY": "RetryPolicy()", "_LIMITS": "Limits()"}

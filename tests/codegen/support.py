@@ -12,8 +12,8 @@ from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.protocol.registry import wires
 from codegen.__main__ import main
 from codegen.bundle.document import bundle
-from codegen.read.document import Document
-from codegen.read.load import SchemaError, read
+from codegen.read.document import Document, SchemaError
+from codegen.read.load import read
 
 HERE = Path(__file__).parent
 TOY = HERE / "toy"

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from brokerage_async import models
-from codegen.site import copies, objects, operations, pages, plain, public, signatures
+from codegen.site import copies, namespaces, pages, plain, public, signatures
 from codegen.site.__main__ import main
 from codegen.site.messages import Message, messages, render
 from codegen.site.pages import ERRORS, ROOT
@@ -107,12 +107,17 @@ def test_every_page_is_made_and_ignored_by_git(spec: Spec) -> None:
     assert all(page.startswith("# ") for page in made.values())
 
 
+def pages_of(spec: Spec, folder: str) -> dict[str, str]:
+    made = namespaces.render(spec)
+    return {path.removeprefix(f"{folder}/"): page for path, page in made.items() if path.startswith(f"{folder}/")}
+
+
 def headings(page: str) -> list[str]:
     return re.findall(r"^## (\w+)$", page, re.MULTILINE)
 
 
 def test_every_operation_has_a_section_with_what_it_needs(spec: Spec) -> None:
-    pages = operations.render(spec)
+    pages = pages_of(spec, "operations")
     shown = {f"{file.removesuffix('.md')}.{name}" for file, page in pages.items() for name in headings(page)}
     assert shown == {each.name for each in spec.operations if each.namespace != "oauth"}
     expected = {
@@ -143,7 +148,7 @@ def test_every_operation_has_a_section_with_what_it_needs(spec: Spec) -> None:
 
 
 def test_objects_stand_on_one_page_with_keys_and_values(spec: Spec) -> None:
-    pages = objects.render(spec)
+    pages = pages_of(spec, "objects")
     shown = [name for page in pages.values() for name in headings(page)]
     assert sorted(shown) == sorted(set(models.__all__) - {"Page", "Pager", "converter"})
     lines = [
@@ -154,9 +159,9 @@ def test_objects_stand_on_one_page_with_keys_and_values(spec: Spec) -> None:
     assert lacks(pages["orders.md"], *lines) == []
     page = next(page for page in pages.values() if "## PriceEffect\n" in page)
     assert lacks(page, "| `DEBIT` | `Debit` |  |", "| `NONE` | `None` | not documented |") == []
-    found = objects.by_namespace(spec)
+    found = namespaces.by_namespace(spec)
     assert {namespace for namespace, names in found.items() if "Order" in names} == {"orders"}
-    assert "Pagination" in found[objects.SHARED]
+    assert "Pagination" in found[namespaces.SHARED]
 
 
 SOURCE = """
