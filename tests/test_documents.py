@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async.cli.service import KNOWN
+from brokerage_async.cli.command import KNOWN
 from brokerage_async.simulator import Simulator
 from codegen.site import copies, pages
 from tests.processes import PROCESSES, preload

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
+from .command import Customer, Output, Target, connect
 from .console import echo_json, show_items
 from .lazy import models
-from .options import Customer, Output, Target
-from .service import connect
 from .tables import moment, money, plain, raw
 
 FIGURES = (

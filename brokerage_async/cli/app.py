@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from .._version import __version__
 from . import accounts, call, completion, conformance, demo, doctor, fetch, market, orders, serve, stream, watch
-from .options import add
+from .command import add
 from .tables import PlainFormatter, printable
 
 app: typer.Typer = typer.Typer(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .command import Simulated, Yes, connect
 from .console import confirm, echo_json, say
 from .lazy import errors
-from .options import Simulated, Yes
-from .service import connect
+from .reading import read_exactly, read_model, read_source
 from .tables import raw
 
 if TYPE_CHECKING:
@@ -175,8 +175,6 @@ def _flag(parameter: Parameter) -> str:
 
 
 def read_body(operation: Operation[Any], body: str | None) -> object | None:
-    from .json_input import read_exactly, read_model, read_source
-
     if body is None:
         return None
     if operation.body is None:

@@ -1,15 +1,29 @@
-"""Options that several commands have, and how a command runs."""
+"""What commands have in common: options, the service or simulator they work on, the journal, and how they run."""
 
 from __future__ import annotations
 
+import difflib
 import inspect
-from collections.abc import Callable, Coroutine
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from .lazy import models
+from .console import run, say
+from .lazy import clients, errors, journals, models, simulators
+
+KNOWN = (
+    "BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN", "BROKERAGE_ENVIRONMENT",
+    "BROKERAGE_CLIENT_ID", "BROKERAGE_SCOPE", "BROKERAGE_USER_AGENT", "BROKERAGE_ACCEPT_VERSION", "BROKERAGE_PROXY",
+    "BROKERAGE_TRUST_ENV", "BROKERAGE_ALLOW_HTTP", "BROKERAGE_HOSTS", "BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL",
+    "BROKERAGE_STREAMER_URL", "BROKERAGE_AUTH_PAGE_URL", "BROKERAGE_REDIRECT_URI", "BROKERAGE_CONTROL_URL",
+    "BROKERAGE_CONTROL_TOKEN",
+)  # fmt: skip
+ALIKE = 0.75  # likeness from which an unknown variable is taken for a misspelt one
 
 Account = Annotated[
     str | None,
@@ -24,6 +38,12 @@ Simulated = Annotated[
     bool, typer.Option("--simulator", help="use an embedded simulator instead of a service; nothing is real")
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="do not ask, for scripts")]
+JournalAt = Annotated[
+    str | None,
+    typer.Option(
+        "--journal", help="file, or postgresql:// address, that orders are journaled in [env var: BROKERAGE_JOURNAL]"
+    ),
+]
 
 
 def day(said: str) -> Any:
@@ -82,8 +102,6 @@ def command_of(work: Callable[..., Coroutine[Any, Any, None]], **bound: Any) -> 
             parameters.append(inspect.Parameter(option, parameter.KEYWORD_ONLY, default=default, annotation=hint))
 
     def command(**given: Any) -> None:
-        from .console import run
-
         for name, group in groups.items():
             given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
         run(work(**given, **bound))
@@ -96,3 +114,79 @@ def command_of(work: Callable[..., Coroutine[Any, Any, None]], **bound: Any) -> 
 
 def add(group: typer.Typer, work: Callable[..., Coroutine[Any, Any, None]], name: str = "", **settings: Any) -> None:
     group.command(name or work.__name__, **settings)(command_of(work))
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service, by its client, and the embedded simulator behind it, if it is one."""
+
+    client: clients.Client
+    simulator: simulators.Simulator | None = None
+
+    def __str__(self) -> str:
+        environment = self.client.environment
+        return f"{'the simulator' if self.simulator else environment.name} at {environment.base_url}"
+
+    def account(self, given: str | None) -> str:
+        """Return the account that was given, or else the default one."""
+        if given is None:
+            simulated = None if self.simulator is None else self.simulator.account_numbers[0]
+            given = simulated or os.environ.get("BROKERAGE_ACCOUNT")
+        if not given:
+            raise errors.ConfigurationError("an account must be named: pass --account, or set BROKERAGE_ACCOUNT")
+        return given
+
+
+@asynccontextmanager
+async def connect(
+    *, simulated: bool, environment: Literal["sandbox", "production"] = "production", **options: Any
+) -> AsyncIterator[Service]:
+    """Connect a client with these options to the service that the environment names, or to an embedded simulator.
+
+    The simulator plays ``environment``, of which the sandbox lacks operations. A line on stderr says that nothing is
+    real.
+    """
+    if simulated:
+        async with simulators.Simulator(environment=environment) as simulator, simulator.client(**options) as client:
+            notice = f"SIMULATED: an embedded simulator answers at {simulator.base_url}; nothing is real."
+            say(notice, style="yellow", err=True)
+            yield Service(client, simulator)
+        return
+
+    check_environment()
+    async with clients.Client.from_env(**options) as client:
+        yield Service(client)
+
+
+def check_environment() -> None:
+    """Check that the variables name a service, and none of them is misspelt. Warn of those that have no effect."""
+    from ..config import settings_from_env
+
+    problems: list[errors.ErrorDetail] = []
+    try:
+        settings_from_env()
+    except errors.ConfigurationError as error:  # a client that is made of them reports all others
+        problems += [each for each in error.errors if each.code == "missing"]
+    for name in sorted(os.environ.keys() - KNOWN):
+        is_ours = name.upper().startswith("BROKERAGE_")
+        if meant := difflib.get_close_matches(name.upper(), KNOWN, 1, ALIKE if is_ours else 0.9):
+            reason = f"unknown variable, probably a typing error for {meant[0]}"
+            problems.append(errors.ErrorDetail("unknown", reason, name))
+        elif is_ours:
+            say(f"{name}: unknown variable, without effect", style="yellow", err=True)
+    if problems:
+        raise errors.ConfigurationError(
+            "the environment does not name a service: set these variables, or pass --simulator", errors=tuple(problems)
+        )
+
+
+def open_journal(given: str | None) -> journals.SqliteJournal | journals.PostgresJournal:
+    """Return the journal that was named, from the environment, or by default in a file of this user."""
+    place = given or os.environ.get("BROKERAGE_JOURNAL")
+    if place and place.startswith(("postgres://", "postgresql://")):
+        return journals.PostgresJournal(place)
+    if place:
+        return journals.SqliteJournal(place)
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "brokerage-async"
+    folder.mkdir(parents=True, exist_ok=True)
+    return journals.SqliteJournal(folder / "orders.journal")

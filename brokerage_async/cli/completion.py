@@ -36,14 +36,7 @@ complete -c brokerage-async -a '(_BROKERAGE_ASYNC_COMPLETE=1 brokerage-async (co
 """,
 }
 """Completion scripts by name of the shell."""
-
-
-class Shell(enum.StrEnum):
-    """Shells that completion is available for."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
+Shell = enum.StrEnum("Shell", ["BASH", "ZSH", "FISH"])
 
 
 def completion(shell: Annotated[Shell, typer.Argument(help="shell to print the script for")]) -> None:
@@ -52,7 +45,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="shell to print the s
     Run it where the shell starts: `source <(brokerage-async completion bash)` in ~/.bashrc, the same with zsh in
     ~/.zshrc after compinit, or `brokerage-async completion fish | source` in ~/.config/fish/config.fish.
     """
-    typer.echo(SCRIPTS[shell.value], nl=False)
+    typer.echo(SCRIPTS[shell], nl=False)
 
 
 def complete(command: Any, words: Sequence[str]) -> list[str]:

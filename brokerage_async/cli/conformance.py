@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .console import complain, echo_json
+from .command import Target, connect
+from .console import complain, echo_json, show_items
 from .lazy import errors
-from .options import Target
 
 if TYPE_CHECKING:
     from ..observers import Attempt
@@ -32,8 +32,6 @@ async def conformance(
     """
     from ..config import Limits
     from ..conformance.probes import examine
-    from .console import show_items
-    from .service import connect
 
     sent: list[Attempt] = []
     played: Literal["sandbox", "production"] = "sandbox" if orders else "production"

@@ -138,16 +138,9 @@ async def follow(
 ) -> None:
     """Show items as they arrive: as lines of JSON, or in a live table. Without a terminal, as lines.
 
-    Args:
-        title: title of the table.
-        items: source of the items.
-        row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last,
-            each with all the cells that it got.
-        record: returns an item as JSON values.
-        as_json: print lines of JSON.
-        count: leave after this number of items.
-        in_order: sort the rows by their keys, instead of by time.
-        layout: options of `table_of`.
+    ``row`` returns the key of an item, its cells by heading, and their style, ``record`` the item as JSON values. The
+    table shows the keys that came last, each with all the cells that it got, sorted by time or ``in_order`` of the
+    keys. ``layout`` is for `table_of`.
     """
     from contextlib import nullcontext
 

@@ -9,9 +9,9 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .command import connect
 from .console import say, show
 from .lazy import clients, journals, simulators, tickets
-from .service import connect
 from .tables import STYLES, preview_table, table_of
 
 if TYPE_CHECKING:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 import typer
 
+from .command import AsJson, check_environment, open_journal
 from .console import echo_json, show
 from .lazy import asyncio, clients, errors, journals, models, tickets
-from .options import AsJson
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 PATIENCE = 10.0  # seconds that each check may take
 SKEW = 2.0  # seconds between this machine's clock and the service's that are worth a note
@@ -73,7 +71,6 @@ class Patient:
 
 
 async def variables(patient: Patient) -> Finding:
-    from .service import check_environment
 
     try:
         check_environment()
@@ -90,8 +87,6 @@ async def variables(patient: Patient) -> Finding:
 
 async def address(patient: Patient) -> Finding:
     """Send one request without a token. Every service refuses it, and its refusal tells who answers."""
-    from datetime import UTC, datetime
-
     from ..protocol.request import Request
     from ..protocol.response import sent_at
 
@@ -221,8 +216,6 @@ async def accounts(patient: Patient) -> Finding:
 
 
 async def streams(patient: Patient) -> Finding:
-    from contextlib import aclosing
-
     client, number = patient.ready, patient.account_number
     problems, opened, asked = list[str](), list[str](), dict[str, Callable[[], Any]]()
     if client.environment.streamer_url and number:
@@ -249,8 +242,6 @@ async def streams(patient: Patient) -> Finding:
 
 async def journal(patient: Patient) -> Finding:
     """Open the journal of the order commands, if it exists, and count the orders of unknown outcome in it."""
-    from .service import open_journal
-
     environment = None if patient.client is None else patient.client.environment.name
     opened = open_journal(None)
     path = getattr(opened, "path", None)
@@ -298,8 +289,6 @@ CHECKS: dict[str, tuple[Callable[[Patient], Awaitable[Finding]], str]] = {
 
 
 async def examine() -> dict[str, Finding]:
-    from contextlib import AsyncExitStack
-
     findings, patient = dict[str, Finding](), Patient()
     async with AsyncExitStack() as stack:
         for name, (check, remedy) in CHECKS.items():

@@ -11,10 +11,9 @@ from typing import Annotated
 
 import typer
 
+from .command import AsJson, Service, Simulated, add, command_of, connect, day
 from .console import echo_json, say, show_items
 from .lazy import bulk, errors
-from .options import AsJson, Simulated, add, command_of, day
-from .service import Service, connect
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 SHOWN = 10  # number of symbols of a kind that the final report names

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from .command import Output, connect, day, values_of
 from .console import complain, echo_json, say, show_items
 from .lazy import attrs, chains, clients, errors, models
-from .options import Output, day, values_of
-from .service import connect
+from .reading import exclude, read_number
 from .tables import moment, plain, raw
 
 STRIKES_SHOWN = 10
@@ -110,8 +110,6 @@ async def chain(
     output: Output,
 ) -> None:
     """Show the expirations of an underlying, or with --on, --near or --days the strikes around the money of one."""
-    from .order_words import exclude, read_number
-
     price = None if around is None else read_number("--around", around)
     chosen = (on, near, days) != (None, None, None)
     if not chosen:
@@ -124,15 +122,12 @@ async def chain(
             listed = chains.OptionChain(tuple(each for each in listed.expirations if each.underlying == future))
         if chosen:
             expiration = listed.expiration(near=near and near.date(), on=on and on.date(), days=days, **kind)
-            underlying, read = expiration.underlying, service.client.market_data.by_type
+            underlying = expiration.underlying
             if price is None:
-                is_future = underlying.startswith("/")
+                is_future, asked = underlying.startswith("/"), [underlying]
+                types = {"future": asked} if is_future else {"equity": asked, "index": asked}
                 try:
-                    price = price_of(
-                        await (
-                            read(future=[underlying]) if is_future else read(equity=[underlying], index=[underlying])
-                        )
-                    )
+                    price = price_of(await service.client.market_data.by_type(**types))
                 except (errors.APIError, errors.ConfigurationError) as error:
                     complain(error)
             if price is None:

@@ -12,11 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from . import tables
+from .command import AsJson, JournalAt, Service, Target, Yes, add, connect, day, open_journal, values_of
 from .console import confirm, echo_json, say, show, width
 from .lazy import asyncio, attrs, errors, journals, models, order_entry
-from .options import AsJson, Target, Yes, add, day, values_of
-from .order_words import NewTerms, Words, read_bracket, read_edit, read_ticket
-from .service import JournalAt, Service, connect, open_journal
+from .reading import NewTerms, Words, read_bracket, read_edit, read_ticket
 
 HISTORY = timedelta(days=401)  # age of the oldest orders among which an order is looked up
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from .command import add, command_of
 from .console import echo_json, say
 from .lazy import asyncio, clients, errors, simulators
-from .options import add, command_of
 
 TIMEOUT = 30.0  # seconds in which a running simulator has to answer
 

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from .command import Accounts, Lines, Simulated, add, connect
 from .console import follow, is_live
 from .lazy import attrs, streams
-from .options import Accounts, Lines, Simulated, add
-from .service import connect
 from .tables import money, raw
 
 HIDDEN = frozenset({"event_symbol", "event_time", "event_flags", "index", "sequence", "time_nano_part", "extra"})

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .accounts import NUMBERS, position_row
+from .command import Accounts, Customer, Lines, add, connect, values_of
 from .console import complain, follow
 from .lazy import models
-from .options import Accounts, Customer, Lines, add, values_of
-from .service import connect
 from .tables import legs_of, moment, money, price_of, raw
 
 if TYPE_CHECKING:

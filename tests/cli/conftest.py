@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from brokerage_async import Client, cli
 from brokerage_async.cli import screen
 from brokerage_async.cli.app import app
-from brokerage_async.cli.service import Service
+from brokerage_async.cli.command import Service
 from brokerage_async.simulator import Simulator
 from tests.trading import SMALL
 

@@ -13,8 +13,8 @@ import pytest
 import trustme
 import typer
 
+from brokerage_async.cli.command import KNOWN, check_environment, connect
 from brokerage_async.cli.doctor import CHECKS, doctor, examine
-from brokerage_async.cli.service import KNOWN, check_environment, connect
 from brokerage_async.config import settings_from_env
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import EntryKey, SqliteJournal

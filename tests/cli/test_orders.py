@@ -15,11 +15,18 @@ import pytest
 import typer
 from typer.testing import Result
 
-from brokerage_async.cli import order_words
+from brokerage_async.cli import reading
+from brokerage_async.cli.command import open_journal
 from brokerage_async.cli.console import INTERRUPTED
-from brokerage_async.cli.json_input import MAX_CHARACTERS, read_exactly, read_model, read_source
-from brokerage_async.cli.order_words import Words, read_bracket, read_file
-from brokerage_async.cli.service import open_journal
+from brokerage_async.cli.reading import (
+    MAX_CHARACTERS,
+    Words,
+    read_bracket,
+    read_exactly,
+    read_file,
+    read_model,
+    read_source,
+)
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.journal import EntryKey, SqliteJournal
 from brokerage_async.models import NewOrder, OrderEdit
@@ -328,7 +335,7 @@ DAY = dt.datetime(2026, 12, 31)  # noqa: DTZ001 - as the command line gives it
 
 
 def read_ticket(*, value: str | None = None, **words: Any) -> NewOrder:
-    return order_words.read_ticket(Words(**words), value)
+    return reading.read_ticket(Words(**words), value)
 
 
 def test_read_ticket_words_make_an_order() -> None:

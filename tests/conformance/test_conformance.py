@@ -13,9 +13,8 @@ import typer
 from brokerage_async import Limits
 from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES, UNASKED
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.cli.command import Service, Target
 from brokerage_async.cli.conformance import conformance, exit_code_of
-from brokerage_async.cli.options import Target
-from brokerage_async.cli.service import Service
 from brokerage_async.conformance.probes import PROBES, VERSION, NotAskedError, Witness, examine
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.observers import Attempt
@@ -259,7 +258,7 @@ async def exit_of(monkeypatch: pytest.MonkeyPatch, server: Simulator, orders: bo
         async with server.client(transport=server.transport(), **options) as client:
             yield Service(client)
 
-    monkeypatch.setattr("brokerage_async.cli.service.connect", connect)
+    monkeypatch.setattr("brokerage_async.cli.conformance.connect", connect)
     with pytest.raises(typer.Exit) as left:
         await conformance(orders, target=Target(**options))
     return left.value.exit_code
