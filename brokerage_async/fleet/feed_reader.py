@@ -88,15 +88,14 @@ MAX_WAITING = 1000
 MAX_BLOCK = 0.5  # seconds after which a waiting reader looks by itself, for changes of consumers that died
 
 
-@attrs.frozen
-class Entry:
+@attrs.frozen(kw_only=True)
+class Entry(StoredChange):
     """One entry of the stream: the change, its idempotency key, and when it was published.
 
     ``published`` is in microseconds by the clock of the engine, None if an earlier version published it.
     """
 
-    stored: StoredChange
-    key: str
+    id: str
     published: int | None
 
     @classmethod
@@ -104,16 +103,14 @@ class Entry:
         """Return an entry as the engine gave it."""
         name, values = entry
         fields = {values[at].decode(): bytes(values[at + 1]) for at in range(0, len(values), 2)}
-        stored = StoredChange(
+        texts = {field: fields.get(field, b"").decode() for field in ("key", "kind", "at", "id")}
+        return cls(
+            **texts,
             sequence=int(name.partition(b"-")[0]),
-            key=fields.get("key", b"").decode(),
-            kind=fields.get("kind", b"").decode(),
-            at=fields.get("at", b"").decode(),
             before=fields.get("before"),
             after=fields.get("after"),
+            published=int(fields["published"]) if "published" in fields else None,
         )
-        published = fields.get("published")
-        return cls(stored, fields.get("id", b"").decode(), None if published is None else int(published))
 
 
 class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
@@ -139,7 +136,21 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
         while not self._closed:
             self._drop_expired()
             if self._ready:
-                return await self._next(*self._ready[0])
+                entry, published_at = self._ready[0]
+                try:
+                    change = self._codec.restore(entry)
+                except Exception as error:  # a key function or a converter may raise anything
+                    await self._skip(entry)
+                    if self._ready and self._ready[0][0] is entry:
+                        self._ready.popleft()
+                    raise FeedGapError(
+                        f"change {entry.sequence} of the feed {self._feed.name!r} cannot be decoded: {error}", lost=1
+                    ) from error
+                self._ready.popleft()
+                if entry.published is not None:  # the clock of the engine may have been set back since
+                    lag = max(0.0, running_loop().time() - published_at)
+                    self._fleet.report(FeedLag(feed=self._feed.name, group=self._group, lag=lag))
+                return self._handed_out(entry, change)
             lost, time, found = await self._fetch()
             now = running_loop().time()  # at ``time`` by the engine
             for entry in found:
@@ -176,23 +187,6 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
     def _handed_out(self, entry: Entry, change: Change[T]) -> Change[T]:
         """Return the change to report."""
 
-    async def _next(self, entry: Entry, published_at: float) -> Change[T]:
-        """Return the next change that was fetched, and report how long ago it was published."""
-        try:
-            change = self._codec.restore(entry.stored)
-        except Exception as error:  # a key function or a converter may raise anything
-            await self._skip(entry)
-            if self._ready and self._ready[0][0] is entry:
-                self._ready.popleft()
-            raise FeedGapError(
-                f"change {entry.stored.sequence} of the feed {self._feed.name!r} cannot be decoded: {error}", lost=1
-            ) from error
-        self._ready.popleft()
-        if entry.published is not None:  # the clock of the engine may have been set back since
-            lag = max(0.0, running_loop().time() - published_at)
-            self._fleet.report(FeedLag(feed=self._feed.name, group=self._group, lag=lag))
-        return self._handed_out(entry, change)
-
     async def _wait(self) -> None:
         """Wait for a change after the last one of the stream."""
         block = min(MAX_BLOCK, self._feed.lease / 2)
@@ -226,15 +220,15 @@ class CursorReader(FeedReader[T]):
         self._cursor = f"{self._position}-{self._key}" if self._key else int(self._position)
         entries = [Entry.read(each) for each in found]
         if entries:
-            self._position, self._key = entries[-1].stored.sequence, entries[-1].key
+            self._position, self._key = entries[-1].sequence, entries[-1].id
         return int(lost), int(time), entries
 
     async def _skip(self, entry: Entry) -> None:
-        self._cursor = f"{entry.stored.sequence}-{entry.key}"
+        self._cursor = f"{entry.sequence}-{entry.id}"
 
     def _handed_out(self, entry: Entry, change: Change[T]) -> Change[T]:
-        self._cursor = f"{entry.stored.sequence}-{entry.key}"
-        return attrs.evolve(change, idempotency_key=entry.key)
+        self._cursor = f"{entry.sequence}-{entry.id}"
+        return attrs.evolve(change, idempotency_key=entry.id)
 
 
 class GroupReader(FeedReader[T]):
@@ -273,27 +267,27 @@ class GroupReader(FeedReader[T]):
         self._has_joined, self._start = True, "0"  # if the engine loses the group, all entries in the stream are new
         lost, self._last, time, found = reply
         entries = [Entry.read(each) for each in found]
-        self._held.update((entry.stored.sequence, entry) for entry in entries)
+        self._held.update((entry.sequence, entry) for entry in entries)
         if entries:
             self._valid_until = began + self._feed.lease * (1 - MARGIN)
         return int(lost), int(time), entries
 
     async def _skip(self, entry: Entry) -> None:
-        await self._acknowledgements.add(entry.stored.sequence)
-        self._late.discard(entry.stored.sequence)
+        await self._acknowledgements.add(entry.sequence)
+        self._late.discard(entry.sequence)
 
     def _handed_out(self, entry: Entry, change: Change[T]) -> Change[T]:
-        sequence = entry.stored.sequence
+        sequence = entry.sequence
 
         async def acknowledge() -> None:
             held = self._held.get(sequence)
-            if held is None or held.key == entry.key:  # else the engine lost it, and another took its place
+            if held is None or held.id == entry.id:  # else the engine lost it, and another took its place
                 await self._acknowledgements.add(sequence)
             if sequence in self._late:
                 self._late.discard(sequence)
                 raise LeaseLostError(f"change {sequence} of the feed {self._feed.name!r} went to another consumer")
 
-        return attrs.evolve(change, idempotency_key=entry.key, acknowledge=acknowledge)
+        return attrs.evolve(change, idempotency_key=entry.id, acknowledge=acknowledge)
 
     async def _wait(self) -> None:
         """Wait for a new change, or for an acknowledgement that frees a key."""
@@ -306,12 +300,12 @@ class GroupReader(FeedReader[T]):
     def _drop_expired(self) -> None:
         if self._ready and running_loop().time() >= self._valid_until:
             for entry, _ in self._ready:
-                self._held.pop(entry.stored.sequence, None)
+                self._held.pop(entry.sequence, None)
             self._ready.clear()
 
     async def _acknowledge(self, sequences: AbstractSet[int]) -> None:
         entries = [self._held[number] for number in sorted(sequences)]
-        named = [part for entry in entries for part in (entry.stored.sequence, entry.key, entry.stored.key)]
+        named = [part for entry in entries for part in (entry.sequence, entry.id, entry.key)]
         self._late.update(int(sequence) for sequence in await self._run(ACK, *named))
         for sequence in sequences:
             self._held.pop(sequence, None)

@@ -18,6 +18,7 @@ import attrs
 from .._arguments import check_number, check_positive, check_type, running_loop
 from ..config import Limits
 from ..errors import ConfigurationError
+from ..http.concurrency import end
 from ..http.limiter import LaneName
 from .fleet import EngineUnavailableError, Fleet, Script, check_name, logger
 
@@ -158,10 +159,8 @@ class RedisLimits:
         self._closed = True
         self._local_until = float("inf")
         tasks = {*self._under_way, *({self._heartbeat} if self._heartbeat else ())}
-        for task in tasks:
-            task.cancel()
+        await end(*tasks)
         if tasks:
-            await asyncio.wait(tasks)
             try:
                 await self._fleet.connection.command("ZREM", self._keys[1], self._worker)
             except EngineUnavailableError as error:

@@ -226,10 +226,10 @@ async def test_change_is_extended_and_acknowledged_by_its_consumer_only(fleet: F
     assert (lost, last, [number for number, _ in taken]) == (0, 2, [b"1-0", b"2-0"])
     a, _b = (Entry.read(each) for each in taken)
     assert [await ask(EXTEND, "two", 1, 2), await ask(EXTEND, "one", 1, 2, 3)] == [0, 2]
-    assert await ask(ACK, "two", 1, a.key, a.stored.key, 3, "x", "x") == [1]
-    assert await ask(ACK, "one", 1, "of a change that the engine has lost", a.stored.key) == []
+    assert await ask(ACK, "two", 1, a.id, a.key, 3, "x", "x") == [1]
+    assert await ask(ACK, "one", 1, "of a change that the engine has lost", a.key) == []
     assert (await feed.status()).lag == {"g": 2}
-    assert await ask(ACK, "one", 1, a.key, a.stored.key, 1, a.key, a.stored.key) == []
+    assert await ask(ACK, "one", 1, a.id, a.key, 1, a.id, a.key) == []
     assert (await feed.status()).lag == {"g": 1}
     assert await ask(EXTEND, "one", 1, 2) == 1
     assert (await ask(TAKE, "one", 5000, 10, 100, "$", 0))[3] == [], "the group stays where it is"

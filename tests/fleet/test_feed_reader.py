@@ -21,7 +21,7 @@ ENTRY = [b"7-0", [b"key", b'["A1",["x",2]]', b"kind", b"added", b"at", AT.encode
 @pytest.mark.parametrize(("key", "expected"), [(None, ("A1", ("x", 2))), (lambda item: item + 1, 2)])
 def test_restored_key_is_that_of_the_text_unless_there_is_a_function(key: object, expected: object) -> None:
     codec: ItemCodec[int] = ItemCodec(key)  # type: ignore[arg-type]
-    change = codec.restore(Entry.read(ENTRY).stored)
+    change = codec.restore(Entry.read(ENTRY))
     assert (change.key, change.after) == (expected, 1)
 
 
