@@ -1,7 +1,6 @@
 """Several processes that share one customer's tokens, request budget and change feeds, over Redis or Valkey."""
 
-from .feed import FeedStatus, RedisFeed
-from .feed_reader import CursorReader, FeedGapError, FeedReader, GroupReader, LeaseLostError
+from .feed import CursorReader, FeedGapError, FeedReader, FeedStatus, GroupReader, LeaseLostError, RedisFeed
 from .fleet import EngineStatus, EngineUnavailableError, Fleet, FleetStatus
 from .limits import LimitsStatus, RedisLimits
 from .tokens import RedisTokenStore, TokensStatus

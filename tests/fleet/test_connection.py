@@ -10,7 +10,7 @@ import pytest
 
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.fleet import EngineUnavailableError, Fleet, RedisFeed, RedisLimits, RedisTokenStore
-from brokerage_async.fleet.feed_reader import FeedKeys
+from brokerage_async.fleet.feed import FeedKeys
 from brokerage_async.fleet.fleet import Connection, Script
 from tests.fleet.engines import EngineServer, engine_server, missing
 from tests.tables import for_each

@@ -12,8 +12,7 @@ import pytest
 
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.fleet import EngineUnavailableError, FeedGapError, Fleet, LeaseLostError
-from brokerage_async.fleet.feed import ELECT, Turn
-from brokerage_async.fleet.feed_reader import ACK, EXTEND, TAKE, Entry
+from brokerage_async.fleet.feed import ACK, ELECT, EXTEND, TAKE, Entry, Turn
 from brokerage_async.fleet.fleet import Script
 from brokerage_async.watch import StoredChange, WatchStateError, poll
 from brokerage_async.watch.feed import Feed, Schedule

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.fleet import Fleet, LeaseLostError
-from brokerage_async.fleet.feed import Turn
-from brokerage_async.fleet.feed_reader import TAKE, Entry
+from brokerage_async.fleet.feed import TAKE, Entry, Turn
 from brokerage_async.watch import StoredChange
 from brokerage_async.watch.state import ItemCodec
 from tests.fleet.engines import missing
