@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 _SENTINEL = re.compile(r"(?: \| )?~?(?:\w+\.)*EllipsisType\b")
+_ADDRESS = re.compile(r"<function (\w+) at 0x[0-9a-fA-F]+>")
 _PRIVATE = re.compile(r"= (_[A-Z]+)\b")
 _DEFAULTS = {"_RETRY": "RetryPolicy()", "_LIMITS": "Limits()"}
 """What private names of default values stand for. Others only say that an argument is not given."""
@@ -42,5 +43,6 @@ def _written(default: object) -> object:
 
 
 def plainly(signature: str) -> str:
-    """Return a signature without the private names in it."""
+    """Return a signature without the private names and the addresses in it."""
+    signature = _ADDRESS.sub(r"\1", signature)
     return _SENTINEL.sub("", _PRIVATE.sub(lambda found: f"= {_DEFAULTS.get(found[1], '...')}", signature))

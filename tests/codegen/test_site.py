@@ -39,6 +39,7 @@ def test_signatures_show_values_instead_of_private_names() -> None:
     assert lacks(page, "config.Limits(*, reads: int | None = 32, ", "per_operation: Mapping[str, float] = {}") == []
     written = "f(a: float | ~types.EllipsisType | None = ..., retry: RetryPolicy = _RETRY)"
     assert signatures.plainly(written) == "f(a: float | None = ..., retry: RetryPolicy = RetryPolicy())"
+    assert signatures.plainly("f(jitter: Jitter = <function chance at 0x7fa72bf94220>)") == "f(jitter: Jitter = chance)"
 
 
 def test_list_of_pages_has_guides_first() -> None:
