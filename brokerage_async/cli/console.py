@@ -140,7 +140,7 @@ async def follow(
 
     ``row`` returns the key of an item, its cells by heading, and their style, ``record`` the item as JSON values. The
     table shows the keys that came last, each with all the cells that it got, sorted by time or ``in_order`` of the
-    keys. ``layout`` is for `table_of`.
+    keys. It ends after ``count`` items. ``layout`` is for `table_of`.
     """
     from contextlib import nullcontext
 

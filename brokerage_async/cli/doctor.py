@@ -71,7 +71,6 @@ class Patient:
 
 
 async def variables(patient: Patient) -> Finding:
-
     try:
         check_environment()
         patient.client = clients.Client.from_env(deadline=PATIENCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -125,7 +125,7 @@ async def chain(
             underlying = expiration.underlying
             if price is None:
                 is_future, asked = underlying.startswith("/"), [underlying]
-                types = {"future": asked} if is_future else {"equity": asked, "index": asked}
+                types: dict[str, Any] = {"future": asked} if is_future else {"equity": asked, "index": asked}
                 try:
                     price = price_of(await service.client.market_data.by_type(**types))
                 except (errors.APIError, errors.ConfigurationError) as error:
