@@ -179,7 +179,11 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     if schema.component is not None:
         return int(status), "bare", schema.component, returns
     if schema.string("type") == "array":
-        return int(status), "bare_many", _read_items(schema), returns
+        items = schema.get("items")
+        found = None if items is None else items.component or SCALAR_RESULTS.get(items.string("type"))
+        if found is None:
+            schema.problem(f"items must be a $ref to a component, or of type {', '.join(SCALAR_RESULTS)}")
+        return int(status), "bare_many", found, returns
     read = [read_envelope(form) for form in [*schema.elements("oneOf")] or [schema]]
     shapes = {shape for shape, _ in read}
     result = next((name for _, name in read if name), None)
@@ -191,15 +195,6 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     if ("page" in shapes) != bool(node.members.get("x-paginated")):
         node.problem("x-paginated and PageEnvelope must be used together")
     return int(status), str(shape), result, returns
-
-
-def _read_items(array: Node) -> str | None:
-    """Return the component or scalar type of the items of a bare array."""
-    items = array.get("items")
-    found = None if items is None else items.component or SCALAR_RESULTS.get(items.string("type"))
-    if found is None:
-        array.problem(f"items must be a $ref to a component, or of type {', '.join(SCALAR_RESULTS)}")
-    return found
 
 
 def read_envelope(form: Node) -> tuple[str, str | None]:
