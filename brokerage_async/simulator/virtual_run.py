@@ -114,7 +114,6 @@ for _thing, _methods in _REAL.items():
     for _method in _methods:
         setattr(VirtualLoop, _method, partialmethod(_refuse, _thing))
 
-
 T = TypeVar("T")
 
 _GRACE = 3600.0

@@ -18,7 +18,6 @@ from ...protocol.decoding.fields import wire_fields
 from ..market.calendar import CALENDARS, TradingSession, local_date
 from ..market.instrument import FUTURES
 from ..market.prices import PRICE_INTERVAL
-from ..state import State
 from ..trading import accounts as books
 from ..trading.accounts import Account, Execution, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
@@ -56,16 +55,12 @@ def current_fields(wire: T, has: Callable[[str], bool]) -> T:
 class Accounts(Handlers):
     """Serves the owner's record and accounts, all opened before the simulation starts."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self._opened = state.settings.start - 400 * _DAY
-
     def customer(self, request: ParsedRequest) -> Any:
-        self._own_accounts(request)
+        accounts = self._own_accounts(request)
         record = msgspec.json.decode(_CUSTOMER, type=wires.CustomerWire)
         record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
         record.email = f"{request.customer.username}@example.com"
-        record.created_at = timestamp(self._opened)
+        record.created_at = timestamp(opened_at(accounts[0]))
         return record
 
     def get(self, request: ParsedRequest) -> Any:
@@ -88,7 +83,7 @@ class Accounts(Handlers):
             is_full_equity_margin_required=not on_margin,
             options_level=_LEVELS[account.kind],
             short_calls_enabled=on_margin,
-            updated_at=timestamp(self._opened),
+            updated_at=timestamp(opened_at(account)),
             **_NO_RESTRICTIONS,
         )
         return current_fields(wire, self._has)
@@ -97,7 +92,7 @@ class Accounts(Handlers):
         wire = wires.AccountWire(
             account_number=account.number,
             account_type_name="Individual",
-            **same(timestamp(self._opened), "created_at", "opened_at"),
+            **same(timestamp(opened_at(account)), "created_at", "opened_at"),
             investment_objective="SPECULATION",
             is_futures_approved=True,
             margin_or_cash=account.kind,

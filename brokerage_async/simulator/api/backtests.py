@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
 from math import gcd, inf
 from typing import Any
 
@@ -326,11 +325,6 @@ class Backtests(Handlers):
         self._count = 0
         self._strategies = Strategies(state.prices)
 
-    @cached_property
-    def _symbols(self) -> Sequence[str]:
-        """Symbols that can be tested: those with listed options."""
-        return tuple(dict.fromkeys(option.underlying for option in self._catalogue.equity_options.definitions))
-
     def _dates(self, now: float) -> tuple[date, date]:
         """Return the first and the last day that can be tested: some years back, and the last one that is over."""
         year, today = max(YEARS[0], self._catalogue.today.year - _YEARS_BACK), local_date(now)
@@ -340,12 +334,14 @@ class Backtests(Handlers):
 
     def available_dates(self, request: ParsedRequest) -> Any:
         first, last = self._dates(request.now)
-        return [wires.BacktestDatesWire(symbol=each, start_date=first, end_date=last) for each in self._symbols]
+        return [
+            wires.BacktestDatesWire(symbol=each, start_date=first, end_date=last) for each in self._catalogue.optioned
+        ]
 
     def create(self, request: ParsedRequest) -> Any:
         """Create a backtest. A short one is complete at once."""
         requested: models.NewBacktest = request.body
-        if requested.symbol not in self._symbols:
+        if requested.symbol not in self._catalogue.optioned:
             raise RefusedError.not_found("symbol")
         self._refuse(problems_of(requested, *self._dates(request.now)))
         sessions = _STOCKS.between(requested.start_date, requested.end_date)
@@ -379,7 +375,7 @@ class Backtests(Handlers):
         """Return the prices of a trade from its first time until its last one, its first expiration, or now."""
         trade: models.SimulatedTrade = request.body
         legs, problems = list[Held](), list[tuple[str, str]]()
-        if trade.underlying not in self._symbols:
+        if trade.underlying not in self._catalogue.optioned:
             problems.append(("underlying", "must be one of the available symbols"))
         for number, leg in enumerate(trade.legs):
             find, kinds = self._catalogue.instrument, models.InstrumentType

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from itertools import groupby, islice
-from typing import Any, TypeVar
+from typing import Any
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
@@ -24,9 +24,6 @@ from ..market.catalogue import (
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found, like, same
-
-T = TypeVar("T")
-
 
 _FIELD_FILTERS = ("is_etf", "is_index", "lendability")
 _PLACES = {

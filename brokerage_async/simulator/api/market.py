@@ -203,10 +203,6 @@ _YEARS_BACK = 5
 _EARNINGS, _DIVIDENDS = 1, 2
 _QUARTERS = (1, 4, 7, 10)
 
-Event = tuple[date, Decimal]
-"""Day of an event, and its amount per share."""
-
-
 _RANK, _PERCENTILE, _LIQUIDITY, _BETA, _CORRELATION, _SHARES = range(11, 17)
 _TRADING_DAYS = 252
 _MONTH = 30 / 365
@@ -225,7 +221,7 @@ class MarketMetrics(Handlers):
         ]
         return [day for day in days if day <= today], next(day for day in days if day > today)
 
-    def _earnings(self, equity: EquityDefinition, now: float) -> list[Event]:
+    def _earnings(self, equity: EquityDefinition, now: float) -> list[tuple[date, Decimal]]:
         """Return the reported earnings per share, and at last the expected ones. Funds and indices have none."""
         if equity.is_etf or equity.is_index:
             return []
@@ -235,7 +231,7 @@ class MarketMetrics(Handlers):
             for number, day in enumerate([*reported, expected])
         ]
 
-    def _dividends(self, equity: EquityDefinition, now: float) -> list[Event]:
+    def _dividends(self, equity: EquityDefinition, now: float) -> list[tuple[date, Decimal]]:
         """Return the dividends per share that were paid by now."""
         amount = quarterly_dividend(equity, self._state.random)
         return [(day, amount) for day in self._days(equity, _DIVIDENDS, now)[0]] if amount else []

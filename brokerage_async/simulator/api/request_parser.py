@@ -6,7 +6,6 @@ Wrongly cased keys of a body are problems too. Unknown ones are ignored.
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,7 +27,7 @@ from ...protocol.validation.rules import CompiledRule
 from ..ledger import RequestRecord
 from ..state import State
 from ..trading.accounts import Account, Customer
-from ..trading.preflight import Message, preflight_error
+from ..trading.preflight import notice, preflight_error
 from .wire import Dialect, RefusedError, bare, dumps, found, loads, pagination
 
 T = TypeVar("T")
@@ -100,11 +99,6 @@ class RequestProblem:
     domain: str
     malformed: bool = False
     rule: Rule | None = None
-
-
-@lru_cache(maxsize=256)
-def _values(choices: type[enum.Enum]) -> frozenset[str]:
-    return frozenset(member.value for member in choices)
 
 
 @lru_cache(maxsize=256)
@@ -201,9 +195,9 @@ class RequestParser:
 
     def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
         """Return the error for ``problems``: the preflight's if all have codes, 400 if one is malformed, else 422."""
-        coded = [Message(each.rule.code, each.message) for each in problems if each.rule and each.rule.code]
+        coded = [(each.rule.code, each.message) for each in problems if each.rule and each.rule.code]
         if len(coded) == len(problems):
-            return preflight_error([*dict.fromkeys(coded)])
+            return preflight_error([notice(*each) for each in dict.fromkeys(coded)])
         status = 400 if any(problem.malformed for problem in problems) else 422
         entries = []
         for one in problems:
@@ -303,7 +297,7 @@ def _read(field: Parameter | BodyField, value: object) -> Any:
             raise ValueError(f"must be at least {field.minimum}")
         if field.maximum is not None and value > field.maximum:
             raise ValueError(f"must be at most {field.maximum}")
-    if field.choices is not None and value not in _values(field.choices):
+    if field.choices is not None and value not in field.choices.__members__.values():
         raise ValueError("does not have a valid value")
     return value
 

@@ -72,7 +72,6 @@ def components_of(schemas: Iterable[Mapping[str, Any] | None]) -> list[str]:
 
 _REFERRED = re.compile(r'"#/components/schemas/(\w+)"')
 
-
 INVENTED_ACCOUNT: str = "5WT00001"
 """Account number in the examples of the schema."""
 
@@ -192,7 +191,6 @@ STYLE: str = (_FOLDER / "page.css").read_text("utf-8")
 
 POLICY: str = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 """Content security policy: nothing from elsewhere, and no inline scripts."""
-
 
 MAX_BODY: int = 65_536
 _ASSETS = {

@@ -172,7 +172,6 @@ CALENDARS = {
 }
 """Calendars of every instrument collection, by name."""
 
-
 Hours: TypeAlias = Literal["regular", "extended", "overnight"]
 """Hours in which an order works."""
 

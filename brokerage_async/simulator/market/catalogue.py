@@ -43,12 +43,10 @@ from .instrument import (
 QUANTITY_PLACES = 8
 """Decimal places of a quantity."""
 
-
 CRYPTOCURRENCIES: Mapping[str, Decimal] = {
     f"{code}/USD": Decimal(price) for line in LISTED["Cryptocurrency"] for code, price, _ in [line.split(maxsplit=2)]
 }
 """Price levels of cryptocurrencies by symbol."""
-
 
 _OPTION_ROOTS = 10
 _EXPIRATIONS = 10
@@ -658,12 +656,13 @@ class Catalogue:
         return RowTable(list(itertools.islice(made, count)), lambda row: option_row(row, today))
 
     @cached_property
-    def _listed_underlyings(self) -> frozenset[str]:
-        return frozenset(option.underlying for option in self.equity_options.definitions)
+    def optioned(self) -> tuple[str, ...]:
+        """Underlyings of the listed equity options."""
+        return tuple(dict.fromkeys(option.underlying for option in self.equity_options.definitions))
 
     def options_on(self, underlying: str) -> RowTable[Instrument]:
         """Return a table that holds all options on an equity, listed or made now, beside others. Expired ones, too."""
-        return self.equity_options if underlying in self._listed_underlyings else self._made_chain(underlying)
+        return self.equity_options if underlying in self.optioned else self._made_chain(underlying)
 
     def options(self, symbols: Iterable[str]) -> Iterator[tuple[RowTable[Instrument], int]]:
         """Yield the equity options of some symbols that are listed or belong to a chain, as table and position."""

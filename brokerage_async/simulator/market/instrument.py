@@ -57,7 +57,6 @@ _OPTION_TICK = Decimal("0.01")
 _DELIVERED = frozenset({"Energy", "Metals", "Interest Rates", "Agriculture", "FX"})
 _STREAMER_EXCHANGES = {"CME": "XCME", "CFE": "XCBF", "SMALLS": "SMFE"}
 
-
 FUTURES: Mapping[str, FutureProduct] = {
     line.split()[0]: FutureProduct(sector, exchange, *line.split(maxsplit=6))
     for section, lines in LISTED.items()

@@ -26,7 +26,7 @@ from ..market.prices import Prices
 from ..market.quotes import Quote, next_minute
 from .accounts import Account, Bookkeeping, Execution, Fees, fees_of
 from .orders import ComplexOrder, Leg, Order, OrderStore, terms_of
-from .preflight import Message, Preflight, PreflightResult, preflight_error, reject_reason
+from .preflight import Preflight, PreflightResult, notice, preflight_error, reject_reason
 
 _OUTAGE_BEGINS = (11.0, 15.5)
 """Hours of the day in New York, the first one late enough not to meet a test that has just begun."""
@@ -52,7 +52,6 @@ RATES: Mapping[str, Rate] = {
 }
 """Rates by entry of the list of recorded behaviour. They are guesses: often enough to be met in a thousand days."""
 
-
 _ROUTE, _LIVE, _FILL, _CONFIRM, _FILL_COUNT, _FILL_SIZE, _FLY, _LEG, _REMOVE = range(1, 10)
 _DELAYS = {
     _ROUTE: (0.05, 0.25), _FLY: (0.02, 0.1), _LIVE: (0.03, 0.2), _FILL: (0.2, 1.5), _LEG: (0.05, 0.8),
@@ -62,7 +61,6 @@ _MAX_FILLS = 3
 _LOOK = 1.0
 """Seconds between two looks of a resting order at prices that change several times a second."""
 _MIL = Decimal("0.001")
-
 
 _EXCLUSIVE = frozenset({ComplexOrderType.OCO, ComplexOrderType.OTOCO})
 """Types of which a fill of one order cancels the other."""
@@ -132,7 +130,7 @@ class Exchange:
             requested, problems = self._preflight.legs(edit.legs, terms, now)
             same = [(leg.instrument, leg.action) for leg in legs]
             if problems or [(leg.instrument, leg.action) for leg in requested] != same:
-                problems.append(Message("invalid_legs", "Only price, order type and time in force can be changed"))
+                problems.append(notice("invalid_legs", "Only price, order type and time in force can be changed"))
                 raise preflight_error(problems)
         draft = Order(number=0, account=order.account, legs=legs, terms=terms)
         draft.replaces, draft.edited, draft.complex_order = order, True, order.complex_order
@@ -191,16 +189,19 @@ class Exchange:
             rest = [min(rest, key=lambda part: part.impact.change)]
         counted = [*first, *rest]
         impact = reduce(add, (part.impact for part in counted))
-        name = self._dialect.identifier
-        errors = [(name(number), error) for number, part in enumerate(parts) for _, error in part.errors]
+        for number, result in enumerate(parts):
+            for each in (*result.errors, *result.warnings):
+                each.preflight_id = self._dialect.identifier(number)
+        errors = [error for part in parts for error in part.errors]
         if not errors and impact.new < 0 and impact.change < 0:
-            errors = [(name(0), Message("margin_check_failed", "Insufficient buying power for this complex order"))]
+            text, first_id = "Insufficient buying power for this complex order", self._dialect.identifier(0)
+            errors = [notice("margin_check_failed", text, first_id)]
         return PreflightResult(
             order=draft,
             impact=impact,
             closing_fees=sum((part.closing_fees for part in counted if part.closing_fees), Fees()),
             errors=errors,
-            warnings=[(name(number), warning) for number, part in enumerate(parts) for _, warning in part.warnings],
+            warnings=[warning for part in parts for warning in part.warnings],
             parts=[part if part in counted else attrs.evolve(part, reserves=Decimal(0)) for part in parts],
         )
 

@@ -22,9 +22,7 @@ from .accounts import Account
 
 S = models.OrderStatus
 
-_EDITABLE = frozenset({S.RECEIVED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
-_ON_ITS_WAY = frozenset({S.ROUTED, S.IN_FLIGHT})
 _TIMES = ("received_at", "in_flight_at", "live_at", "terminal_at")
 _NO_RULES = models.NewOrderRules()
 FILLABLE = (S.RECEIVED, S.ROUTED, S.IN_FLIGHT, S.LIVE, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED)
@@ -140,7 +138,7 @@ class Order:
 
     @property
     def is_on_its_way(self) -> bool:
-        return self.status in _ON_ITS_WAY
+        return self.status in (S.ROUTED, S.IN_FLIGHT)
 
     @property
     def is_cancellable(self) -> bool:
@@ -151,7 +149,7 @@ class Order:
     def is_editable(self) -> bool:
         """Whether it is live or not routed yet, not yet replaced, and not waiting for its original."""
         waits = self.replaces is not None and not self.replaces.is_terminal
-        return (self.status in _EDITABLE or self.is_held) and self.replaced_by is None and not waits
+        return (self.status in (S.RECEIVED, S.LIVE) or self.is_held) and self.replaced_by is None and not waits
 
     @property
     def is_held(self) -> bool:
@@ -186,10 +184,6 @@ class Order:
     def touch(self, now: float) -> None:
         self.updated_at = now
         self.rendered = None
-
-    def shares_fate_with(self, other: Order) -> bool:
-        """Return whether one replaces the other, or both belong to one complex order."""
-        return self is other.replaces or (self.complex_order is not None and self.complex_order is other.complex_order)
 
     @property
     def underlying(self) -> str:

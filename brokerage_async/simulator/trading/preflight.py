@@ -36,27 +36,16 @@ LIMITS: Mapping[models.InstrumentType, SizeLimit] = {
 }
 """Limits by instrument type; others have none."""
 
-
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
 _MIN_NOTIONAL = Decimal(5)
-_SEEN = frozenset(code.value for code in models.PreflightCode)
 
 
-@attrs.frozen
-class Message:
-    """Error or warning of a preflight."""
-
-    code: str
-    message: str
-
-    @property
-    def text(self) -> str:
-        """The message, marked if the service has never been seen to use the code."""
-        return self.message if self.code in _SEEN else f"{self.message} (code invented by the simulator)"
-
-    def wire(self, preflight_id: int | str | None) -> PreflightMessageWire:
-        return PreflightMessageWire(code=models.PreflightCode(self.code), message=self.text, preflight_id=preflight_id)
+def notice(code: str, message: str, preflight_id: int | str | None = None) -> PreflightMessageWire:
+    """Return an error or warning, whose text is marked if the service has never been seen to use the code."""
+    known = models.PreflightCode(code)
+    text = message if known.is_known else f"{message} (code invented by the simulator)"
+    return PreflightMessageWire(code=known, message=text, preflight_id=preflight_id)
 
 
 OrderT = TypeVar("OrderT", Order, ComplexOrder)
@@ -66,14 +55,14 @@ OrderT = TypeVar("OrderT", Order, ComplexOrder)
 class PreflightResult(Generic[OrderT]):
     """Result of checking an order, or a complex order with its ``parts``.
 
-    Messages are with their preflight identifiers. An order that is accepted holds ``reserves`` dollars.
+    An order that is accepted holds ``reserves`` dollars.
     """
 
     order: OrderT
     impact: BuyingPowerImpact
     closing_fees: Fees | None = None
-    errors: Sequence[tuple[int | str | None, Message]] = ()
-    warnings: Sequence[tuple[int | str | None, Message]] = ()
+    errors: Sequence[PreflightMessageWire] = ()
+    warnings: Sequence[PreflightMessageWire] = ()
     reserves: Decimal = Decimal(0)
     parts: Sequence[PreflightResult[Order]] = ()
 
@@ -84,8 +73,8 @@ class PreflightResult(Generic[OrderT]):
         wire = PlacedOrderResponseWire(
             order=order_wire(order, dialect) if is_single else None,
             complex_order=None if is_single else order.wire(dialect),
-            warnings=[warning.wire(number) for number, warning in self.warnings],
-            errors=[error.wire(number) for number, error in self.errors],
+            warnings=[*self.warnings],
+            errors=[*self.errors],
             notes=[],
             buying_power_effect=self.impact.wire(),
             fee_calculation=self.impact.fees.wire(),
@@ -97,7 +86,7 @@ class PreflightResult(Generic[OrderT]):
 
     def require_no_errors(self, dialect: Dialect) -> PreflightResult[OrderT]:
         if self.errors:
-            raise preflight_error([error for _, error in self.errors], self.wire(dialect))
+            raise preflight_error(self.errors, self.wire(dialect))
         return self
 
 
@@ -113,16 +102,16 @@ class Preflight:
 
     def legs(
         self, requested: Sequence[models.NewOrderLeg | models.MarginOrderLeg], terms: models.NewOrder, now: float
-    ) -> tuple[list[Leg], list[Message]]:
+    ) -> tuple[list[Leg], list[PreflightMessageWire]]:
         """Return the legs of a request, and the problems of the instruments that they name."""
         legs: list[Leg] = []
-        problems: list[Message] = []
+        problems: list[PreflightMessageWire] = []
         for leg in requested:
             instrument = self._catalogue.instrument(leg.instrument_type, leg.symbol)
             if instrument is None:
                 known = self._catalogue.missing.get(leg.symbol)
                 reason = known or f"{leg.symbol} is not a known {leg.instrument_type}"
-                problems.append(Message("invalid_symbol", reason))
+                problems.append(notice("invalid_symbol", reason))
                 continue
             quantity = leg.quantity
             if quantity is None:  # what the amount of money buys, none of an option that is worth nothing
@@ -158,25 +147,27 @@ class Preflight:
             needs_a_market = opens_at_once and self._has("opening_market_orders_need_an_open_market")
             if needs_a_market and not is_open:
                 text = "Opening market orders not allowed when market closed."
-                errors.append(Message(models.PreflightCode.TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS, text))
+                errors.append(notice(models.PreflightCode.TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS, text))
         # An order that takes no buying power, such as one that closes a position, is always possible.
         if impact.new < 0 and impact.change < 0 and not deferred:
-            errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
+            errors.append(notice("margin_check_failed", "Insufficient buying power for this order"))
         if (reason := reject_reason(order)) is not None:
-            warnings.append(Message("order_would_be_rejected", reason))
+            warnings.append(notice("order_would_be_rejected", reason))
         if self._prices.silence:
-            warnings.append(Message("waits_for_prices", f"The order waits for prices: {self._prices.silence}"))
+            warnings.append(notice("waits_for_prices", f"The order waits for prices: {self._prices.silence}"))
         if not is_open:
             code = models.PreflightCode.TIF_NEXT_VALID_SESSION
             if not self._has("next_session_warning_is_dotted"):
                 code = models.PreflightCode.TIF_NEXT_VALID_SESSSION
-            warnings.append(Message(code, "Your order will begin working during next valid session."))
+            warnings.append(notice(code, "Your order will begin working during next valid session."))
+        for each in (*errors, *warnings):
+            each.preflight_id = order.terms.preflight_id
         return PreflightResult(
             order=order,
             impact=impact,
             closing_fees=self._fees(order, now, closing=True),
-            errors=[(order.terms.preflight_id, error) for error in errors],
-            warnings=[(order.terms.preflight_id, warning) for warning in warnings],
+            errors=errors,
+            warnings=warnings,
             reserves=max(Decimal(0), -impact.change),
         )
 
@@ -188,7 +179,7 @@ class Preflight:
         trades = [(leg.instrument, leg.signed) for leg in order.legs]
         return self._margin_calculator.impact(order.account, trades, self._fees(order, now), order.agreed, now)
 
-    def reopen(self, order: Order) -> list[Message]:
+    def reopen(self, order: Order) -> list[PreflightMessageWire]:
         """Let each leg open that closes a position which the account does not have. Return warnings of it."""
         if order.is_strict or not self._has("close_becomes_open"):
             return []
@@ -197,7 +188,7 @@ class Preflight:
             symbol = leg.instrument.symbol
             if leg.action.endswith("to Close") and order.account.held(symbol) * leg.sign >= 0:
                 leg.action = models.LegAction.BUY_TO_OPEN if leg.sign > 0 else models.LegAction.SELL_TO_OPEN
-                warnings.append(Message("closing_with_no_position", f"There is no position in {symbol} to close"))
+                warnings.append(notice("closing_with_no_position", f"There is no position in {symbol} to close"))
         return warnings if self._has("closing_with_no_position") else []
 
     def _fees(self, order: Order, now: float, *, closing: bool = False) -> Fees:
@@ -210,11 +201,11 @@ class Preflight:
             total += fees_of(leg.instrument, action, leg.quantity, price)
         return total
 
-    def _errors(self, order: Order, now: float, *, strict_effects: bool) -> Iterator[Message]:
+    def _errors(self, order: Order, now: float, *, strict_effects: bool) -> Iterator[PreflightMessageWire]:
         """Yield errors of the legs, of the terms, and of orders for an amount of money or for parts of a share."""
         terms = order.terms
         if len({leg.instrument.underlying for leg in order.legs}) > 1:
-            yield Message("legs_underlying_mismatch", "All legs must have the same underlying")
+            yield notice("legs_underlying_mismatch", "All legs must have the same underlying")
         yield from quantity_errors(order.legs)
         for leg in order.legs:
             instrument, symbol = leg.instrument, leg.instrument.symbol
@@ -222,36 +213,36 @@ class Preflight:
             if limit is not None and not leg.action.endswith("to Close"):  # a position can always be closed
                 if leg.quantity > limit.order:
                     text = f"An order may have at most {limit.order} of {symbol}"
-                    yield Message("size_limit_exceeded", text)
+                    yield notice("size_limit_exceeded", text)
                 if abs(order.account.held(symbol) + leg.signed) > limit.position:
                     text = f"A position in {symbol} may have at most {limit.position}"
-                    yield Message("size_limit_exceeded", text)
+                    yield notice("size_limit_exceeded", text)
             if instrument.expires_at is not None and instrument.expires_at <= now:
-                yield Message("instrument_expired", f"{symbol} has expired")
+                yield notice("instrument_expired", f"{symbol} has expired")
             is_coin = instrument.instrument_type is models.InstrumentType.CRYPTOCURRENCY
             if is_coin and self._has("cryptocurrency_orders_are_off"):
-                yield Message("cryptocurrency_orders_disabled", "Cryptocurrency orders are off since 2026-06-29")
+                yield notice("cryptocurrency_orders_disabled", "Cryptocurrency orders are off since 2026-06-29")
             if instrument.closing_only and not leg.action.endswith("to Close"):
-                yield Message("instrument_closing_only", f"{symbol} can only be closed")
+                yield notice("instrument_closing_only", f"{symbol} can only be closed")
             held = order.account.held(symbol) * leg.sign
             closes = held < 0 and abs(held) >= leg.quantity
             fits = closes if leg.action.endswith("to Close") else held >= 0 or not leg.action.endswith("to Open")
             if strict_effects and not fits:
-                yield Message("invalid_position_effect", f"{leg.action} does not fit the position in {symbol}")
+                yield notice("invalid_position_effect", f"{leg.action} does not fit the position in {symbol}")
         if len(order.legs) == 1:
             effect = terms.price_effect if order.is_limited else terms.value_effect
             if order.buys and effect is models.PriceEffect.CREDIT:
-                yield Message("cant_buy_for_credit", "You cannot buy for a credit.")
+                yield notice("cant_buy_for_credit", "You cannot buy for a credit.")
             if not order.buys and effect is models.PriceEffect.DEBIT:
-                yield Message("cant_sell_for_debit", "You cannot sell for a debit")
+                yield notice("cant_sell_for_debit", "You cannot sell for a debit")
         if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
-            yield Message("invalid_price", "Prices and values must be unsigned; the effect gives the direction")
+            yield notice("invalid_price", "Prices and values must be unsigned; the effect gives the direction")
         today = local_date(now)
         if terms.gtc_date is not None and not today <= terms.gtc_date <= today + _HORIZON:
-            yield Message("invalid_gtc_date", "The GTD date has passed or is too far in the future")
+            yield notice("invalid_gtc_date", "The GTD date has passed or is too far in the future")
         times = (order.rules.route_after, order.rules.cancel_at)
         if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
-            yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
+            yield notice("invalid_rule_time", "The times of the order's rules are too far in the future")
         for leg in order.legs if self._has("fractions_are_small_market_orders") else ():
             instrument, is_notional = leg.instrument, terms.order_type is models.OrderType.NOTIONAL_MARKET
             whole = leg.quantity == leg.quantity.to_integral_value()
@@ -261,15 +252,15 @@ class Preflight:
             value = terms.value or leg.quantity * ask
             if not instrument.fractional:
                 text = f"{instrument.symbol} is traded in whole shares only"
-                yield Message("fractional_quantity_not_supported", text)
+                yield notice("fractional_quantity_not_supported", text)
             elif not (is_notional or (terms.order_type == "Market" and terms.time_in_force == "Day")):
-                yield Message("fractional_quantity_not_supported", "Fractions are for Market orders of the day only")
+                yield notice("fractional_quantity_not_supported", "Fractions are for Market orders of the day only")
             if value < _MIN_NOTIONAL and (is_notional or leg.opens):
-                yield Message("notional_value_not_supported", f"The value must be at least {_MIN_NOTIONAL} dollars")
+                yield notice("notional_value_not_supported", f"The value must be at least {_MIN_NOTIONAL} dollars")
             elif is_notional and value >= ask:
-                yield Message("notional_value_not_supported", f"The value must be below the price of a share, {ask:f}")
+                yield notice("notional_value_not_supported", f"The value must be below the price of a share, {ask:f}")
 
-    def _position_errors(self, order: Order) -> Iterator[Message]:
+    def _position_errors(self, order: Order) -> Iterator[PreflightMessageWire]:
         """Yield errors of legs that would put both sides of a symbol into the account."""
         for leg in order.legs if self._has("no_account_holds_both_sides") else ():
             symbol = leg.instrument.symbol
@@ -278,31 +269,32 @@ class Preflight:
                 (other, each)
                 for other in self._order_store.of([order.account])
                 if not (other.is_terminal or other.status == "Cancel Requested" or other.is_held)
-                if not other.shares_fate_with(order)
+                if other is not order.replaces  # nor of the same complex order
+                if other.complex_order is None or other.complex_order is not order.complex_order
                 for each in other.legs
                 if each.instrument.symbol == symbol
             ]
             if any(each.sign != leg.sign for _, each in others):
                 text = "Cannot buy and sell against the same symbol."
-                yield Message(models.PreflightCode.ILLEGAL_BUY_AND_SELL_ON_SAME_SYMBOL, text)
+                yield notice(models.PreflightCode.ILLEGAL_BUY_AND_SELL_ON_SAME_SYMBOL, text)
             if leg.opens and held * leg.sign < 0:
                 text = f"{leg.action} is against the position in {symbol}"
-                yield Message("cannot_open_against_existing_position", text)
+                yield notice("cannot_open_against_existing_position", text)
             if leg.action.endswith("to Close") and held * leg.sign < 0:
                 # An OCO closes once.
                 working = {id(other.complex_order or other): each.remaining for other, each in others}
                 if leg.quantity + sum(working.values()) > abs(held):
                     text = "You cannot close more than the existing position, counting the closing orders that work."
-                    yield Message(models.PreflightCode.CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION, text)
+                    yield notice(models.PreflightCode.CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION, text)
 
 
-def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
+def quantity_errors(legs: Iterable[Leg]) -> Iterator[PreflightMessageWire]:
     """Yield an error for each quantity that is not positive, or has fractions of a contract."""
     for leg in legs:
         instrument, quantity = leg.instrument, leg.quantity
         whole_only = instrument.is_option or instrument.is_future
         if quantity <= 0 or (whole_only and quantity != quantity.to_integral_value()):
-            yield Message("invalid_quantity", f"{quantity:f} is not a valid quantity for {instrument.symbol}")
+            yield notice("invalid_quantity", f"{quantity:f} is not a valid quantity for {instrument.symbol}")
 
 
 def reject_reason(order: Order) -> str | None:
@@ -315,7 +307,9 @@ def reject_reason(order: Order) -> str | None:
     return None
 
 
-def preflight_error(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
-    entries = [ErrorDetailWire(code=message.code, message=message.text) for message in messages]
+def preflight_error(
+    messages: Sequence[PreflightMessageWire], data: PlacedOrderResponseWire | None = None
+) -> RefusedError:
+    entries = [ErrorDetailWire(code=message.code, message=message.message) for message in messages]
     text = "One or more preflight checks failed"
     return RefusedError(422, "preflight_check_failure", text, errors=entries, data=data)

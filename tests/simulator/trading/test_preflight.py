@@ -228,7 +228,7 @@ def test_order_rules_have_a_case_and_a_known_code_each() -> None:
     known = {*PreflightCode, *re.findall("`([a-z_]+)`", BEHAVIOURS["invented_preflight_codes"])}
     assert [rule.code for rule in rules if rule.code not in known] == []
     source = "".join(path.read_text("utf-8") for path in Path(simulator.__file__).parent.rglob("*.py"))
-    assert set(re.findall(r'Message\("([a-z_.]+)"', source)) <= known
+    assert set(re.findall(r'notice\("([a-z_.]+)"', source)) <= known
 
 
 def test_order_rules_invented_codes_say_so(harness: Harness) -> None:
