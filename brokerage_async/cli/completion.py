@@ -36,7 +36,14 @@ complete -c brokerage-async -a '(_BROKERAGE_ASYNC_COMPLETE=1 brokerage-async (co
 """,
 }
 """Completion scripts by name of the shell."""
-Shell = enum.StrEnum("Shell", ["BASH", "ZSH", "FISH"])
+
+
+class Shell(enum.StrEnum):
+    """Shells that completion is available for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
 
 
 def completion(shell: Annotated[Shell, typer.Argument(help="shell to print the script for")]) -> None:

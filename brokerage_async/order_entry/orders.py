@@ -42,7 +42,8 @@ class AskedOrder:
         self.body: bytes = body
         self.is_complex: bool = _is_complex(body) if is_complex is None else is_complex
         self.was_named: bool = was_named
-        self.dry_run, self.submit = operations.ORDERS_DRY_RUN, operations.ORDERS_SUBMIT
+        self.dry_run: Operation[models.PlacedOrderResponse] = operations.ORDERS_DRY_RUN
+        self.submit: Operation[models.PlacedOrderResponse] = operations.ORDERS_SUBMIT
         if self.is_complex:
             self.dry_run, self.submit = operations.COMPLEX_ORDERS_DRY_RUN, operations.COMPLEX_ORDERS_SUBMIT
 
