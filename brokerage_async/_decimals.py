@@ -1,4 +1,4 @@
-"""Decimals: exact numbers read from JSON and written to it.
+"""Decimals: exact numbers read from JSON or given by a caller, and written to JSON.
 
 The cache holds short strings only: it is bounded in bytes, whatever the service sends.
 """
@@ -8,7 +8,11 @@ from __future__ import annotations
 import decimal
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+from .errors import InvalidRequestError
+
+Amount: TypeAlias = Decimal | int | str
 
 Decimals = Literal["exact", "string", "float"]
 """How decimals are written.
@@ -110,3 +114,21 @@ def _plain(value: Decimal) -> str:
         raise ValueError(f"decimal must be finite, got {value}")
     # Written out in full, an absurd exponent would be gigabytes of zeros.
     return format(value, "f") if abs(value.adjusted()) <= 64 else str(value)
+
+
+MAX_DIGITS = 64  # most digits of an amount before the point, and most zeros behind it
+
+
+def exact(name: str, amount: Amount) -> Decimal:
+    """Return ``amount`` exactly. A str must hold a plain finite number, as JSON would write it. Floats are refused."""
+    if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
+        raise InvalidRequestError(f"{name} must be a Decimal, an int or a str, got {amount!r}")
+    try:
+        number = finite(amount) if isinstance(amount, Decimal) else read_decimal(amount)
+    except ValueError:
+        raise InvalidRequestError(f"{name} must be a plain number such as '187.50', got {amount!r}") from None
+    if abs(number.adjusted()) > MAX_DIGITS:  # arithmetic would overflow, and written out it could be gigabytes
+        raise InvalidRequestError(
+            f"{name} must have at most {MAX_DIGITS} digits before and after the point, got {number:.3E}"
+        )
+    return number

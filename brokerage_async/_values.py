@@ -18,7 +18,8 @@ from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import attrs
 
-from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
+from ._decimals import MAX_CACHED_LENGTH, exact, finite, read_decimal
+from .errors import InvalidRequestError
 
 T = TypeVar("T")
 _Refusal = Callable[..., NoReturn]
@@ -308,6 +309,41 @@ def as_optional_tuple(items: Iterable[Any] | None) -> tuple[Any, ...] | None:
 def as_optional_object(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return the same as `raw_object`, and None for None."""
     return None if value is None else raw_object(value)
+
+
+# -- edits -----------------------------------------------------------------------------------------------------------
+
+REQUIRED = ("order_type", "time_in_force")
+AMOUNTS = ("price", "stop_trigger", "value")
+NO_EFFECT = "None"  # effect that the service reports for an amount of zero; it is not accepted in requests
+
+
+def restate(
+    make: Callable[..., T],
+    order: object,
+    sources: tuple[type[Any], ...],
+    changes: Mapping[str, Any | None],
+    takes: Mapping[Any, frozenset[str]],
+) -> T:
+    """Build an edit with the terms of ``order``, overridden by every entry of ``changes`` that is not None.
+
+    Terms that do not go with a new type of order or time in force are left out. ``takes`` has the terms of each type.
+    """
+    if not isinstance(order, sources):
+        names = " or ".join(source.__name__ for source in sources)
+        raise InvalidRequestError(f"order must be of type {names}, got {type(order).__name__}")
+    given = {name: value for name, value in changes.items() if value is not None}
+    given |= {name: exact(name, given[name]) for name in AMOUNTS if name in given}
+    dropped = {"gtc_date"} if given.get("time_in_force", "GTD") != "GTD" else set[str]()
+    if (taken := takes.get(given.get("order_type"))) is not None:
+        dropped |= {name for names in takes.values() for name in names} - taken
+    kept = {
+        name: value for name in changes.keys() - dropped if (value := getattr(order, name)) not in (None, NO_EFFECT)
+    }
+    terms = kept | given
+    if missing := [name for name in REQUIRED if name in changes and name not in terms]:
+        raise InvalidRequestError(f"order {getattr(order, 'id', None)} shows no {' or '.join(missing)}: state it")
+    return make(**terms)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------

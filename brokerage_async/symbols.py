@@ -34,7 +34,7 @@ from typing import Any, cast
 
 import attrs
 
-from ._arguments import exact
+from ._decimals import exact
 from .errors import ErrorDetail, InvalidRequestError
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from brokerage_async._arguments import Amount, restate
+from brokerage_async._decimals import Amount
 from brokerage_async._values import (
     EMPTY,
     AnyCaseStrEnum,
@@ -21,6 +21,7 @@ from brokerage_async._values import (
     as_optional_tuple,
     as_tuple,
     raw_object,
+    restate,
 )
 
 

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import attrs
 
-from .._arguments import Amount, check_seconds, exact
+from .._arguments import check_seconds
+from .._decimals import Amount, exact
 from .._generated.models import (
     FuturesOptionChain,
     FuturesOptionExpiration,

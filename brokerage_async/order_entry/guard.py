@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import attrs
 
-from .._arguments import Amount, check_count, check_seconds, exact, validator
+from .._arguments import check_count, check_seconds, validator
+from .._decimals import Amount, exact
 from ..errors import ConfigurationError, InvalidRequestError
 from ..journal.caps import DAY
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from .._arguments import Amount, exact
+from .._decimals import Amount, exact
 from .._generated.models import (
     TAKES,
     AdvancedInstructions,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, localcontext
 from typing import Literal
 
-from .._arguments import MAX_DIGITS, Amount
+from .._decimals import MAX_DIGITS, Amount
 from .._generated.models import NewOrder, TickSize
 from ..errors import InvalidRequestError
 from .orders import not_negative

@@ -46,7 +46,7 @@ def render(spec: Spec, header: str) -> str:
             "typing.Any",
             "collections.abc.Mapping",
             *(f"brokerage_async._values.{name}" for name in _VALUES),
-            *(f"brokerage_async._arguments.{name}" for name in _TERMS if restatements),
+            *(f"brokerage_async.{name}" for name in _TERMS if restatements),
         ],
         snake_case_field=True,
         capitalise_enum_members=True,
@@ -76,7 +76,7 @@ _VALUES = (
     "EMPTY", "AnyCaseStrEnum", "Model", "OpenStrEnum", "as_optional_object", "as_optional_tuple", "as_tuple",
     "raw_object",
 )  # fmt: skip
-_TERMS = ("Amount", "restate")
+_TERMS = ("_decimals.Amount", "_values.restate")
 _HINTS = {"decimal": "Amount", "date": "date", "string": "str", "boolean": "bool"}
 
 
