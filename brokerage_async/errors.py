@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -93,13 +92,8 @@ class BrokerageError(Exception):
         status: int | None = None,
         errors: tuple[ErrorDetail, ...] = (),
         retry_after: float | None = None,
-        **own: Any,
     ) -> None:
         super().__init__(message)
-        for name, value in own.items():  # attributes that a subclass declares, with their defaults
-            if not hasattr(type(self), name):
-                raise TypeError(f"{type(self).__name__} takes no argument {name!r}")
-            setattr(self, name, value)
         self.operation = operation
         self.method = method
         self.path = path
@@ -134,7 +128,11 @@ class TransportError(BrokerageError):
     ``maybe_processed`` is False only when the request provably never reached the service.
     """
 
-    maybe_processed: bool = True
+    default_maybe_processed: ClassVar[bool] = True
+
+    def __init__(self, message: str = "", *, maybe_processed: bool | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.maybe_processed: bool = self.default_maybe_processed if maybe_processed is None else maybe_processed
 
 
 WITHHELD = "withheld"
@@ -151,7 +149,7 @@ LIST_CHANGED = "list_changed"
 class RequestNotSentError(TransportError):
     """The request provably never reached the service (refused connection, unknown host, failed handshake)."""
 
-    maybe_processed = False
+    default_maybe_processed = False
 
 
 class ResponseLostError(TransportError):
@@ -165,7 +163,9 @@ class DeadlineExceededError(TransportError):
 class ResponseDecodeError(BrokerageError):
     """A success answer whose body is not what the schema says; ``json_path`` points at the first difference."""
 
-    json_path: str | None = None
+    def __init__(self, message: str = "", *, json_path: str | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.json_path = json_path
 
 
 class IncompleteFetchError(BrokerageError):
@@ -174,7 +174,9 @@ class IncompleteFetchError(BrokerageError):
     The rows of all other keys are kept. The same call requests only the failed ones.
     """
 
-    failed: Mapping[str, Exception] = MappingProxyType({})
+    def __init__(self, message: str = "", *, failed: Mapping[str, Exception] | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.failed: dict[str, Exception] = dict(failed or {})
 
 
 class TokenError(BrokerageError):
@@ -184,7 +186,9 @@ class TokenError(BrokerageError):
     credentials have to be renewed.
     """
 
-    transient: bool = False
+    def __init__(self, message: str = "", *, transient: bool = False, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.transient = transient
 
 
 class StreamError(BrokerageError):
@@ -211,7 +215,9 @@ class SlowConsumerError(StreamError):
     Read the lists to see the present state; ``since`` is when the first event was lost.
     """
 
-    since: datetime | None = None
+    def __init__(self, message: str = "", *, since: datetime | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.since = since
 
 
 REFUSAL_STATUSES: Final = frozenset({400, 401, 403, 404, 406, 422})
@@ -230,9 +236,19 @@ class APIError(BrokerageError):
         headers: the headers of the answer by lower-case name, without secrets.
     """
 
-    from_service: bool = False
-    body: str = ""
-    headers: Mapping[str, str] = MappingProxyType({})
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        from_service: bool = False,
+        body: str = "",
+        headers: Mapping[str, str] | None = None,
+        **context: Any,
+    ) -> None:
+        super().__init__(message, **context)
+        self.from_service = from_service
+        self.body = body
+        self.headers: Mapping[str, str] = dict(headers or {})
 
     def __repr__(self) -> str:
         fields = f"status={self.status}, code={self.code!r}, from_service={self.from_service}"
@@ -274,7 +290,9 @@ class UnprocessableError(APIError):
     ``data`` holds the decoded ``data`` of the same body where the service sent one beside the error, else None.
     """
 
-    data: Any = None
+    def __init__(self, message: str = "", *, data: Any = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.data = data
 
 
 class PreflightError(UnprocessableError):
@@ -305,8 +323,17 @@ class ServerError(APIError):
 class OrderError(BrokerageError):
     """An order was not placed, or may not have been; ``account_number`` and ``external_identifier`` name it."""
 
-    account_number: str | None = None
-    external_identifier: str | None = None
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        account_number: str | None = None,
+        external_identifier: str | None = None,
+        **context: Any,
+    ) -> None:
+        super().__init__(message, **context)
+        self.account_number = account_number
+        self.external_identifier = external_identifier
 
 
 class OrderRefusedError(OrderError):

@@ -70,6 +70,9 @@ def test_only_a_documented_refusal_proves_that_nothing_changed(kind: Any, from_s
 def test_what_became_of_a_request_is_assumed_or_told_and_details_are_values() -> None:
     lost = (errors.TransportError, errors.ResponseLostError, errors.DeadlineExceededError)
     assert [kind("x").maybe_processed for kind in lost] == [True] * 3
+    assert [kind("x", maybe_processed=None).maybe_processed for kind in lost] == [True] * 3  # unknown is no proof
+    own = {"retry-after": "1"}
+    assert errors.APIError("x", headers=own).headers is not own
     assert errors.RequestNotSentError("x").maybe_processed is False
     error = errors.DeadlineExceededError("x", maybe_processed=False, attempts=0)
     assert error.maybe_processed is pickle.loads(pickle.dumps(error)).maybe_processed is False

@@ -263,8 +263,8 @@ async def replace(
 
     Its identifier and label go on to the new order, and the guard measures what is added to it.
     """
-    context, account_number, is_named = reader.context, reader.account_number, edit.external_identifier is not None
     edit_bodies(operation, reader.path, edit)  # an edit that breaks the rules needs no request
+    context, account_number, is_named = reader.context, reader.account_number, edit.external_identifier is not None
     if original is None and (not is_named or not options.label or context.guard is not None):
         original, failure = await reader.fetch()
         if original is None or not reader.is_of(original):

@@ -99,7 +99,7 @@ def address_and_body(call: BoundCall[Any], *, base_url: str, strict: bool = Fals
             Every problem is listed.
     """
     operation, body = call.operation, call.body
-    if body is None and not call.query and {*map(type, call.path.values())} <= _EXACT:
+    if body is None and not call.query and is_cacheable(call.path):
         return _address(operation, base_url, *call.path.items()), None
     validation.check(operation, call.path, call.query, body, strict=strict)
     url = _base(base_url) + encode_path(operation.path, call.path)
@@ -108,8 +108,12 @@ def address_and_body(call: BoundCall[Any], *, base_url: str, strict: bool = Fals
     return url, body if body is None or isinstance(body, bytes) else encode_body(operation, body)
 
 
-_EXACT = frozenset({str, int})
-"""Types of path values whose equality implies the same text; True equals 1."""
+MAX_CACHED = 256  # characters of the values of an address that is remembered
+
+
+def is_cacheable(path: Mapping[str, Any] | None) -> bool:
+    """Return whether values are short strings of no other class, whose equality implies the same address."""
+    return path is not None and {*map(type, path.values())} <= {str} and len("".join(path.values())) <= MAX_CACHED
 
 
 @functools.lru_cache(maxsize=512)

@@ -14,9 +14,9 @@ import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken, models
 from brokerage_async._generated.operations import ORDERS_REPLACE
-from brokerage_async.errors import ConfigurationError, PreflightError, ResponseLostError
+from brokerage_async.errors import ConfigurationError, InvalidRequestError, PreflightError, ResponseLostError
 from brokerage_async.journal import EntryState, MemoryJournal
-from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, ReconcilePolicy
+from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.order_entry.amend import Reader, send_replacement
 from brokerage_async.order_entry.preflight import SendOptions
 from brokerage_async.protocol.request import Request
@@ -721,6 +721,31 @@ async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, 
     assert checked | expected == checked
     assert done == checked | {"rules": {"cancel-at": "2026-06-10T19:00:00Z"}}
     assert here.wire.bodies["orders.get"].count(None) == 1  # for its identifier, or its label
+
+
+async def test_edit_of_another_type_is_refused_before_any_request(here: Floor) -> None:
+    for wrong in (None, 5, "11", {}, order()):
+        for method in (here.entry.replace, here.entry.edit):
+            with pytest.raises(InvalidRequestError):
+                await method(here.account, "1", wrong)  # type: ignore[arg-type]
+    assert not here.wire.bodies
+
+
+async def test_transport_that_does_not_know_whether_a_submit_arrived_is_no_proof_of_absence() -> None:
+    class Unsure:
+        def __init__(self, transport: Any) -> None:
+            self.send, self.close = self.lose, transport.close
+            self.transport = transport
+
+        async def lose(self, request: Request) -> Response:
+            response: Response = await self.transport.send(request)
+            if request.operation is not None and request.operation.name == "orders.submit":
+                raise ResponseLostError("lost", maybe_processed=None)
+            return response
+
+    async with trading.floor(over=Unsure) as here:
+        placed = await here.entry.place(here.account, order("once"))
+        assert (placed.outcome, len(here.orders("once"))) == (Outcome.PLACED, 1)
 
 
 async def test_replacement_whose_client_is_closed_before_it_is_sent_leaves_no_open_entry(here: Floor) -> None:

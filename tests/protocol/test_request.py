@@ -21,6 +21,7 @@ from brokerage_async.protocol.request import (
     build,
     encode_path,
     encode_query,
+    is_cacheable,
     validate_accept_version,
     validate_user_agent,
 )
@@ -98,6 +99,11 @@ class TestPaths:
         for value in ("", ".", "..", None):
             assert problems_in(target, path={"symbol": value}) == [("unsafe_segment", "symbol")]
             assert raised(InvalidRequestError, target, path={"symbol": value}).operation == "metrics.dividends"
+
+    def test_only_short_plain_strings_are_remembered(self) -> None:
+        assert is_cacheable({"symbol": "AAPL", "account": "5WT00001"})
+        for value in ("A" * 257, Mixed.ONE, 1, True, None, ["AAPL"]):
+            assert not is_cacheable({"account": "5WT00001", "symbol": value})
 
     def test_integers_and_enumerations_are_path_values(self) -> None:
         path = {"account": "5WT00001", "id": 54758826}
