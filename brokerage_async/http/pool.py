@@ -71,7 +71,7 @@ def guard_connector(connector: aiohttp.BaseConnector) -> None:
             if protocol is None or not protocol.should_close or protocol not in used:
                 break
             connection.close()
-        if protocol is not None:
+        if protocol is not None and protocol not in used:
             used.add(protocol)
         request = GUARDED.get()
         if request is not None:  # after any wait for a connection. Nothing waits from here to the first byte

@@ -7,7 +7,6 @@ the same `Engine`, which holds everything that is shared: transport, lanes, toke
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 from datetime import datetime
 from typing import Any, Protocol, TypeVar, cast
 
@@ -49,7 +48,7 @@ class BrokerageSession:
         """
         running = self.start(call, guard=guard)
         found = await self._read(call, await running.run(), running)
-        return found.value if (rest := self._rest(call, found)) is None else await rest
+        return found.value if found.pagination is None else await self._whole(call, found)
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
         """Return the result and the body it was decoded from, or None if the body equals ``previous_body``."""
@@ -58,8 +57,8 @@ class BrokerageSession:
         if response.body == previous_body:
             return None
         found = await self._read(call, response, running)
-        rest = self._rest(call, found)
-        return (found.value, response.body) if rest is None else (await rest, None)
+        value = found.value if found.pagination is None else await self._whole(call, found)
+        return value, response.body if value is found.value else None
 
     async def fetch(self, call: BoundCall[T], *, guard: Guard | None = None) -> Decoded[T]:
         """Make the call and return its result together with the pagination block and the context that came with it.
@@ -117,27 +116,28 @@ class BrokerageSession:
             headers = {**headers, ACCEPT_VERSION: operation.version}
         if body is not None:
             headers = {**headers, "Content-Type": "application/json"}
-        return Call(self.engine, options, call, loop, url, headers, body, previous_body, guard)
+        deadline_at = None if options.deadline is None else loop.time() + options.deadline
+        return Call(self.engine, options, call, operation, loop, deadline_at, url, headers, body, previous_body, guard)
 
-    def _rest(self, call: BoundCall[T], found: Decoded[T]) -> Awaitable[T] | None:
-        """Return what reads a list to its end that came as its first page only, or None if it came whole.
+    async def _whole(self, call: BoundCall[T], found: Decoded[T]) -> T:
+        """Return the value as it came, or, of a list that came as its first page only, all of its rows.
 
         Raises:
             ResponseDecodeError: the operation has no parameter to fetch the further pages.
         """
         block, operation = found.pagination, call.operation
         if block is None or operation.shape is not Shape.MANY:
-            return None
+            return found.value
         start = call.query.get(OFFSET)
         offset = block.page_offset or 0 if not isinstance(start, int) else start
         rows = cast("list[Any]", found.value)
         if next_offset(offset, None, len(rows), block) is None:
-            return None
+            return found.value
         if not any(parameter.wire == OFFSET for parameter in operation.parameters):
             reason = "$.pagination: the list has more pages than were read, and no parameter to fetch them"
             raise ResponseDecodeError(reason, json_path="$.pagination", operation=operation.name)
         pager: OffsetPager[Any] = OffsetPager(self.fetch, cast("BoundCall[list[Any]]", call))
-        return cast("Awaitable[T]", pager.whole(Page(tuple(rows), block, offset)))
+        return cast("T", await pager.whole(Page(tuple(rows), block, offset)))
 
     @property
     def environment(self) -> Environment:

@@ -61,10 +61,7 @@ class SingleSend:
     Whether any of the request was written shows afterwards in its response object, which is created at that moment.
     """
 
-    __slots__ = ("_request",)
-
-    def __init__(self) -> None:
-        self._request: aiohttp.ClientRequest | None = None
+    _request: aiohttp.ClientRequest | None = None
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
@@ -150,7 +147,7 @@ class AiohttpTransport:
             if self._closed:
                 raise ConfigurationError("the client is closed")
             self._session = own_session(self._network, self._trace_configs, self._connections)
-        once = SingleSend()
+        once, proxy = SingleSend(), self._network.proxy
         response: aiohttp.ClientResponse | None = None
         failure: BrokerageError | None
         guarded = None if request.guard is None else GUARDED.set(request)
@@ -158,8 +155,12 @@ class AiohttpTransport:
             response = await self._session.request(
                 request.method,
                 URL(request.url, encoded=True),
-                data=request.revealed_body(),
-                **self._headers(request),
+                data=request.body if request.secret_body is None else request.revealed_body(),
+                headers=request.revealed_headers()
+                if proxy is None or not request.url.startswith("http:")  # it gets its own by way of the tunnel
+                else request.revealed_headers() | proxy.headers(),
+                proxy=None if proxy is None else proxy.url,
+                proxy_headers=None if proxy is None else proxy.headers(),
                 timeout=_timeout(request.timeout),
                 allow_redirects=False,
                 raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
@@ -169,7 +170,13 @@ class AiohttpTransport:
                 if request.body is None and request.secret_body is None and request.method != "GET"
                 else None,
             )
-            body = await self._read(response, request.previous_body)
+            arrived = response.content.is_eof()  # as most bodies have, together with the headers
+            previous = request.previous_body
+            body = response.content.read_nowait() if arrived else await self._read(response, previous)
+            if len(body) > self._max_body:
+                raise TooLargeError(self._max_body)
+            if previous is not None and body == previous:
+                body = previous
         except asyncio.CancelledError as cancelled:
             task, session = asyncio.current_task(), self._session
             closed_here = self._closed or (session is not None and session.closed)
@@ -237,15 +244,6 @@ class AiohttpTransport:
                 return
             closing.close()
 
-    def _headers(self, request: Request) -> dict[str, Any]:
-        """Return the headers of the request, and the proxy with the headers that go to it."""
-        proxy, headers = self._network.proxy, request.revealed_headers()
-        if proxy is None:
-            return {"headers": headers}
-        via = proxy.headers()
-        headers |= via if request.url.startswith("http:") else {}  # else in a tunnel
-        return {"headers": headers, "proxy": proxy.url, "proxy_headers": via}
-
     async def _read(self, response: aiohttp.ClientResponse, previous: bytes | None) -> bytes:
         """Return the whole body, counted while it arrives, because a small compressed one may be huge.
 
@@ -254,11 +252,6 @@ class AiohttpTransport:
         chunks: list[bytes] = []
         size = 0
         try:
-            if response.content.is_eof():  # most bodies arrive with their headers
-                chunk = response.content.read_nowait()
-                if len(chunk) > self._max_body:
-                    raise TooLargeError(self._max_body)
-                return previous if previous is not None and chunk == previous else chunk
             length = response.content_length
             if previous is None and length is not None and "Content-Encoding" not in response.headers:
                 if length > self._max_body:

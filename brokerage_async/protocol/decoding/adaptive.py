@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -33,7 +34,12 @@ class Plan:
     nested: Sequence[tuple[WireField, Plan]] = ()  # fields whose rows have another struct than the generated one
     has_spare: bool = False  # whether there are unknown keys that are not learned
     has_lists: bool = False  # whether structs hold lists of structs, which weigh on the garbage collector
+    always: Sequence[tuple[str, attrgetter[str]]] = attrs.field(init=False)  # keys of every answer, and their values
     _decoders: dict[Any, msgspec.json.Decoder[Any]] = attrs.field(factory=dict, init=False)
+
+    @always.default
+    def _always(self) -> Sequence[tuple[str, attrgetter[str]]]:
+        return [(key, attrgetter(field.target)) for key, field in wire_fields(self.wire).items() if field.always]
 
     def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
         """Return the decoder for ``form[variant]``, such as ``list[variant]``. For the bare variant with None."""
@@ -56,6 +62,7 @@ class DecoderRegistry:
         with _LOCK:
             self._loose: dict[type[Wire], dict[str | None, None]] = {}
             self._plans: dict[type[Wire], Plan] = {}
+            self.readers: dict[Any, tuple[Plan, msgspec.json.Decoder[Any]]] = {}  # by operation, as `codec` keeps them
             self.warned: set[tuple[str, str]] = set()  # operations and paths
 
     def plan(self, wire: type[Wire]) -> Plan:
@@ -113,7 +120,7 @@ class DecoderRegistry:
             if loosened not in loose:
                 loose[loosened] = None
                 self._plans = {}
+                self.readers = {}  # after the plans, or one that is out of date could be kept here
 
 
-#: The registry of the process.
-REGISTRY = DecoderRegistry()
+REGISTRY = DecoderRegistry()  # of the process

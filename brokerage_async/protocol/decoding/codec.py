@@ -23,10 +23,9 @@ from .lenient import ROWS_PER_BATCH, build_rows, parse, structure_one, structure
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Lists from this size on are decoded in steps.
-CHUNKED_FROM = 64 * 1024
-#: Rows that are built between two turns of an event loop.
-ROWS_PER_STEP = 512
+CHUNKED_FROM = 64 * 1024  # bytes from which lists are decoded in steps
+ROWS_PER_STEP = 512  # rows that are built between two turns of an event loop
+MAX_READERS = 1024  # operations whose decoder is at hand
 
 
 class Decoded(msgspec.Struct, Generic[T], frozen=True):
@@ -53,8 +52,8 @@ class _Envelope(TypedDict, Generic[R], total=False):
 
 
 _List: Any = _Envelope[_Items[R]]  # type: ignore[valid-type]
-#: Reports of rows in an unusual place.
-_UNUSUAL = {
+_FORMS = {Shape.MANY: _List, Shape.PAGE: _List, Shape.ONE: _Envelope, Shape.BARE: None, Shape.BARE_MANY: list}
+_UNUSUAL = {  # reports of rows in an unusual place
     "$.data": ("$.data", "expected an object with items, got a list", READ),
     "$.items": ("$", "the items are not under data", READ),
 }
@@ -76,22 +75,26 @@ def decode(
             return Decoded(cast("T", [str(item) for item in msgspec.json.decode(body, type=list[str | int])]))
         except msgspec.MsgspecError as error:
             raise _undecodable(operation, "$", f"the body is not an array of strings: {error}") from None
-    plan = registry.plan(wires()[operation.result])
+    readers, shape = registry.readers, operation.shape
+    if (reader := readers.get(operation)) is None:
+        plan = registry.plan(wires()[operation.result])
+        reader = plan, plan.decoder(_FORMS[shape])
+        if len(readers) < MAX_READERS:
+            readers[operation] = reader
+    plan, decoder = reader
     try:
-        match operation.shape:
-            case Shape.MANY | Shape.PAGE:
-                envelope = plan.decoder(_List).decode(body)
-                value = build_rows(plan, envelope["data"]["items"], "$.data.items[]", issues)
-            case Shape.BARE_MANY:
-                return Decoded(cast("T", build_rows(plan, plan.decoder(list).decode(body), "$[]", issues)))
-            case Shape.BARE:
-                return Decoded(build_rows(plan, [plan.decoder(None).decode(body)], "$", issues)[0])
-            case _:
-                envelope = plan.decoder(_Envelope).decode(body)
-                [value] = build_rows(plan, [envelope["data"]], "$.data", issues)
+        found = decoder.decode(body)
+        if shape is Shape.MANY or shape is Shape.PAGE:
+            value = build_rows(plan, found["data"]["items"], "$.data.items[]", issues)
+        elif shape is Shape.BARE_MANY:
+            return Decoded(cast("T", build_rows(plan, found, "$[]", issues)))
+        elif shape is Shape.BARE:
+            return Decoded(build_rows(plan, [found], "$", issues)[0])
+        else:
+            [value] = build_rows(plan, [found["data"]], "$.data", issues)
     except UNREADABLE:
         return _decode_untyped(operation, body, issues)
-    return _surrounded(value, envelope, issues)
+    return _surrounded(value, found, issues)
 
 
 def decode_chunks(

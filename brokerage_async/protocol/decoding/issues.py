@@ -6,7 +6,7 @@ import logging
 import re
 from typing import Any
 
-import attrs
+import msgspec
 
 from ...errors import ResponseDecodeError
 from .adaptive import REGISTRY, DecoderRegistry
@@ -17,13 +17,11 @@ logger: logging.Logger = logging.getLogger("brokerage_async.decode")
 KEPT, LEFT_OUT, IGNORED, READ = "kept as raw JSON in extra", "left out", "ignored", "read all the same"
 #: The reason and the outcome for a row without a value that every recorded answer has.
 MISSING = ("missing", "read as an empty string")
-#: Warnings that are remembered. Beyond that they are repeated. Their paths consist of keys of the schema alone.
-MAX_WARNED = 4096
+MAX_WARNED = 4096  # warnings that are remembered, later ones are repeated; their paths have keys of the schema alone
 _INDEX = re.compile(r"\[\d+\]")
 
 
-@attrs.define
-class Issues:
+class Issues(msgspec.Struct, eq=False):
     """Reports of one decoding: a warning for each path, or in strict mode an exception."""
 
     operation: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
-from functools import cache
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -18,11 +17,10 @@ from ..._wire import Wire, emptying
 from ...errors import ResponseDecodeError
 from ..registry import wires
 from .adaptive import Plan
-from .fields import UNREADABLE, Kept, keep, read, readings, wire_fields
+from .fields import UNREADABLE, Kept, keep, read, readings
 from .issues import KEPT, LEFT_OUT, MISSING, Issues, describe
 
-#: Raw rows that are converted together, between two turns of an event loop.
-ROWS_PER_BATCH = 128
+ROWS_PER_BATCH = 128  # raw rows that are converted together, between two turns of an event loop
 
 
 def parse(body: bytes | memoryview) -> Any:
@@ -56,17 +54,14 @@ def build_rows(plan: Plan, rows: list[Any], path: str, issues: Issues) -> list[A
 
     Raises one of UNREADABLE when a row needs a closer look.
     """
-    models = _build(plan, rows, path, issues)
-    for key, value_of in _always(plan.wire):
+    if plan.variant is plan.wire and not (rows and isinstance(rows[0], dict)):
+        models = list(plan.wire.build_all(emptying(rows) if plan.has_lists else rows))
+    else:
+        models = _build(plan, rows, path, issues)
+    for key, value_of in plan.always:
         if not all(map(value_of, models)) and any(not value_of(one) and key not in one.extra for one in models):
             issues.report(f"{path}.{key}", *MISSING)
     return models
-
-
-@cache
-def _always(wire: type[Wire]) -> list[tuple[str, Callable[[Any], str]]]:
-    """Return the keys that every recorded answer has, each with what reads its value from a model."""
-    return [(key, attrgetter(field.target)) for key, field in wire_fields(wire).items() if field.always]
 
 
 def _build(plan: Plan, rows: list[Any], path: str, issues: Issues) -> list[Any]:
