@@ -115,10 +115,7 @@ def is_cacheable(path: Mapping[str, Any] | None) -> bool:
     """Return whether values are short strings of no other class, whose equality implies the same address."""
     if path is None:
         return False
-    for value in path.values():  # each call comes by here, and a generator would take three times as long
-        if type(value) is not str or len(value) > MAX_CACHED:
-            return False
-    return True
+    return not [value for value in path.values() if type(value) is not str or len(value) > MAX_CACHED]
 
 
 @functools.lru_cache(maxsize=512)

@@ -37,9 +37,9 @@ class Plan:
     always: Sequence[tuple[str, attrgetter[str]]] = attrs.field(init=False)  # keys of every answer, and their values
     _decoders: dict[Any, msgspec.json.Decoder[Any]] = attrs.field(factory=dict, init=False)
 
-    @always.default
-    def _always(self) -> Sequence[tuple[str, attrgetter[str]]]:
-        return [(key, attrgetter(field.target)) for key, field in wire_fields(self.wire).items() if field.always]
+    def __attrs_post_init__(self) -> None:
+        fields = wire_fields(self.wire).items()
+        self.always = [(key, attrgetter(field.target)) for key, field in fields if field.always]
 
     def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
         """Return the decoder for ``form[variant]``, such as ``list[variant]``. For the bare variant with None."""

@@ -17,11 +17,9 @@ from ..._decimals import MAX_CACHED_LENGTH
 from ..._values import Extra
 from ..._wire import DateText, DecimalNumber, DecimalText, Moment, MomentText, Wire
 
-#: The exceptions of decoding and building for a value that does not fit.
-UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
+UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)  # raised for a value that does not fit
 
-#: Entries of the cache of one field, which holds short values only.
-MAX_READINGS = 1024
+MAX_READINGS = 1024  # entries of the cache of one field, which holds short values only
 
 
 class Kept(msgspec.Struct, gc=False):
