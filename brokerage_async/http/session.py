@@ -120,7 +120,7 @@ class BrokerageSession:
         return Call(self.engine, options, call, operation, loop, deadline_at, url, headers, body, previous_body, guard)
 
     async def _whole(self, call: BoundCall[T], found: Decoded[T]) -> T:
-        """Return the value as it came, or, of a list that came as its first page only, all of its rows.
+        """Return the value, or all rows of a list that came as its first page only.
 
         Raises:
             ResponseDecodeError: the operation has no parameter to fetch the further pages.
