@@ -52,7 +52,7 @@ class _Envelope(TypedDict, Generic[R], total=False):
 
 
 _List: Any = _Envelope[_Items[R]]  # type: ignore[valid-type]
-_FORMS = {Shape.MANY: _List, Shape.PAGE: _List, Shape.ONE: _Envelope, Shape.BARE: None, Shape.BARE_MANY: list}
+_FORMS = {Shape.MANY: _List, Shape.PAGE: _List, Shape.BARE: None, Shape.BARE_MANY: list}
 _UNUSUAL = {  # reports of rows in an unusual place
     "$.data": ("$.data", "expected an object with items, got a list", READ),
     "$.items": ("$", "the items are not under data", READ),
@@ -78,7 +78,7 @@ def decode(
     readers, shape = registry.readers, operation.shape
     if (reader := readers.get(operation)) is None:
         plan = registry.plan(wires()[operation.result])
-        reader = plan, plan.decoder(_FORMS[shape])
+        reader = plan, plan.decoder(_FORMS.get(shape, _Envelope))
         if len(readers) < MAX_READERS:
             readers[operation] = reader
     plan, decoder = reader

@@ -39,6 +39,16 @@ def test_a_bare_list_is_read_within_an_envelope_as_well() -> None:
     assert codec.decode(BARE_NAMES, b"[]").value == []
 
 
+def test_decoders_of_more_operations_than_are_kept_decode_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "MAX_READERS", 2)
+    registry = DecoderRegistry()
+    for number in range(3):
+        once = operation(f"a.b{number}", "/a", Shape.MANY, result=models.Warrant)
+        found = codec.decode(once, body({"data": {"items": [{"symbol": "ABCW"}]}}), registry=registry)
+        assert found.value == [models.Warrant(symbol="ABCW")]
+    assert [each.name for each in registry.readers] == ["a.b0", "a.b1"]
+
+
 PAGE = {"per-page": 10, "page-offset": 0, "total-pages": 3, "next-link": None}
 WARRANT_IN_AN_ENVELOPE = {"symbol": "ABCW", "active": True}
 
