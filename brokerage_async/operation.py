@@ -250,7 +250,7 @@ class Operation(Generic[T]):
                     query[parameter.wire] = value
         if values:
             raise TypeError(f"{self.name} has no parameter {', '.join(map(repr, values))}")
-        return _make_call(self, path, query, body)
+        return _make_call(operation=self, path=path, query=query, body=body)
 
     @property
     def place(self) -> dict[str, Any]:

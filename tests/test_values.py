@@ -18,9 +18,11 @@ from brokerage_async import _decimals as decimals
 from brokerage_async import _values as values
 from brokerage_async import _wire, models
 from brokerage_async._generated.converters import WIRES
+from brokerage_async._generated.operations import ORDERS_GET
 from brokerage_async._values import EMPTY, AnyCaseStrEnum, Extra, OpenStrEnum
 from brokerage_async._wire import DecimalText, Moment, Shared, Wire, with_extra
 from brokerage_async.models import OrderStatus
+from brokerage_async.operation import BoundCall
 from brokerage_async.protocol.response import Response
 from tests.tables import for_each
 
@@ -54,6 +56,14 @@ def test_maker_makes_the_same_frozen_value_as_the_constructor(swap: bool, monkey
     assert type(made) is Response
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         made.status = 500  # type: ignore[misc]  # that is the point
+
+
+@for_each("swap", [True, False])
+def test_calls_are_bound_whether_or_not_values_change_their_class(swap: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "CLASS_SWAP", swap)
+    monkeypatch.setattr("brokerage_async.operation._make_call", values.maker(BoundCall))
+    made = ORDERS_GET.bind(account_number="5WT1", id="7")
+    assert made == BoundCall(ORDERS_GET, path={"account_number": "5WT1", "id": "7"})
 
 
 @given(st.integers(min_value=-(2**53), max_value=2**53))
