@@ -19,7 +19,7 @@ from .fields import WireField, fits, wire_fields
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
 
 SPARE = None  # stands for the unknown keys that are not learned: they are taken out of raw rows
-_UNNAMEABLE = re.compile(r'["\\\x00-\x1f\ud800-\udfff]')  # what msgspec does not take in the name of a field
+_UNNAMEABLE = re.compile(r'["\\\x00-\x1f\ud800-\udfff]|^items$')  # msgspec refuses such names; items may wrap one row
 _LOCK = threading.RLock()  # held while msgspec meets a type: another thread that uses it half-built crashes the process
 
 

@@ -49,6 +49,16 @@ def test_decoders_of_more_operations_than_are_kept_decode_all_the_same(monkeypat
     assert [each.name for each in registry.readers] == ["a.b0", "a.b1"]
 
 
+def test_resource_in_a_list_of_one_is_read_after_an_answer_whose_list_was_null() -> None:
+    registry, row = DecoderRegistry(), {"symbol": "ABCW"}
+    for content, value in (
+        ({"items": None}, models.Warrant(extra={"items": None})),
+        ({"items": [row]}, models.Warrant(symbol="ABCW")),
+        (row, models.Warrant(symbol="ABCW")),
+    ):
+        assert codec.decode(WARRANT, body({"data": content}), registry=registry).value == value
+
+
 PAGE = {"per-page": 10, "page-offset": 0, "total-pages": 3, "next-link": None}
 WARRANT_IN_AN_ENVELOPE = {"symbol": "ABCW", "active": True}
 
