@@ -9,6 +9,7 @@ import attrs
 import pytest
 
 from brokerage_async import errors, models
+from brokerage_async._values import AMOUNTS
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.order_entry import orders
 from brokerage_async.order_entry.preflight import named_complex_order, named_order
@@ -93,6 +94,15 @@ def test_what_proves_that_an_order_was_replaced_by_another_edit() -> None:
     assert orders.successor_differs_in(edit(), attrs.evolve(ours, price=Decimal(9))) == "price"
     lasting = attrs.evolve(ours, time_in_force=models.TimeInForce.GTC)
     assert orders.successor_differs_in(edit(), lasting) == "time in force"
+
+
+def test_replacement_with_another_amount_of_any_kind_is_not_the_one_asked_for() -> None:
+    amounts = {field.name for field in attrs.fields(models.OrderEdit) if "Decimal" in str(field.type)}
+    assert amounts == set(AMOUNTS)
+    for name in AMOUNTS:
+        asked: Any = attrs.evolve(edit(), **{"price": None, name: Decimal(2)})
+        seen: Any = models.Order(**{name: Decimal(3)})
+        assert orders.successor_differs_in(asked, seen) == name.replace("_", " "), "it compares every amount"
 
 
 def shown_as(asked: models.NewOrder, **change: Any) -> models.Order:

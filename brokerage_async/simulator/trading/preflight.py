@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import attrs
 
 from ..._generated import models
 from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
+from ..._values import AMOUNTS
 from ..api.wire import Dialect, RefusedError, money
 from ..market import calendar
 from ..market.calendar import local_date
@@ -235,7 +237,7 @@ class Preflight:
                 yield notice("cant_buy_for_credit", "You cannot buy for a credit.")
             if not order.buys and effect is models.PriceEffect.DEBIT:
                 yield notice("cant_sell_for_debit", "You cannot sell for a debit")
-        if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
+        if any(amount is not None and amount < 0 for amount in attrgetter(*AMOUNTS)(terms)):
             yield notice("invalid_price", "Prices and values must be unsigned; the effect gives the direction")
         today = local_date(now)
         if terms.gtc_date is not None and not today <= terms.gtc_date <= today + _HORIZON:
