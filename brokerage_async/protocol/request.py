@@ -113,9 +113,7 @@ MAX_CACHED = 256  # characters of each value of an address that is remembered
 
 def is_cacheable(path: Mapping[str, Any] | None) -> bool:
     """Return whether values are short strings of no other class, whose equality implies the same address."""
-    if path is None:
-        return False
-    return not [value for value in path.values() if type(value) is not str or len(value) > MAX_CACHED]
+    return path is not None and not [v for v in path.values() if type(v) is not str or len(v) > MAX_CACHED]
 
 
 @functools.lru_cache(maxsize=512)

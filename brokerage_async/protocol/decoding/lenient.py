@@ -54,7 +54,7 @@ def build_rows(plan: Plan, rows: list[Any], path: str, issues: Issues) -> list[A
 
     Raises one of UNREADABLE when a row needs a closer look.
     """
-    if plan.variant is plan.wire and not (rows and isinstance(rows[0], dict)):
+    if plan.variant is plan.wire and not (rows and isinstance(rows[0], dict)):  # most bodies: without the steps below
         models = list(plan.wire.build_all(emptying(rows) if plan.has_lists else rows))
     else:
         models = _build(plan, rows, path, issues)
