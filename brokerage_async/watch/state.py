@@ -14,6 +14,7 @@ import os
 import secrets
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -143,7 +144,8 @@ class ItemCodec(Generic[T]):
         plain, reason = item, ""
         try:
             plain = item if self._type is None else converter.unstructure(item, self._type)
-            data = json.dumps(plain, separators=(",", ":"), allow_nan=False).encode()
+            default = None if self._type is None else _tagged
+            data = json.dumps(plain, separators=(",", ":"), allow_nan=False, default=default).encode()
             if self._type is not None or json.loads(data) == item:
                 return data
         except Exception as error:  # unstructuring raises errors of any kind
@@ -157,8 +159,10 @@ class ItemCodec(Generic[T]):
         """Return the item that was encoded, given the text of its key. It may raise anything."""
         from ..models import converter
 
-        value = json.loads(data)
-        item: T = value if self._type is None else converter.structure(value, self._type)
+        if self._type is None:
+            plain: T = json.loads(data)
+            return plain
+        item: T = converter.structure(json.loads(data, object_hook=_untagged), self._type)
         return item
 
     def text_of(self, key: Any) -> str:
@@ -195,6 +199,19 @@ class ItemCodec(Generic[T]):
             raise WatchStateError(
                 f"change {stored.sequence} of the watch state holds no item or time: {DAMAGED}"
             ) from None
+
+
+DECIMAL = "$decimal"  # key of a fraction in the ``extra`` of a model, which as a JSON number would lose digits
+
+
+def _tagged(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return {DECIMAL: str(value)}
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+def _untagged(found: dict[str, Any]) -> Any:
+    return Decimal(found[DECIMAL]) if found.keys() == {DECIMAL} else found
 
 
 class OwnCodec(ItemCodec[Any]):

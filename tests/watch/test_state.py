@@ -76,6 +76,15 @@ def test_store_models_are_restored_as_equal_changes() -> None:
     assert codec.read(codec.text_of("7"), codec.encode(before)) == ("7", before)
 
 
+def test_encode_keeps_every_digit_of_a_field_that_is_unknown() -> None:
+    """A service may add a field at any time, and its fractions are decimals in ``extra``."""
+    extra = {"fee": Decimal("0.12345678901234567890"), "rates": [{"rate": Decimal("1.50"), "name": "a"}]}
+    order, codec = Order(id="7", extra=extra), ItemCodec[Order](by_id, Order)
+    restored = codec.decode('"7"', codec.encode(order))
+    assert restored == order
+    assert str(restored.extra) == str(order.extra)
+
+
 def test_restore_gives_the_kind_and_needs_an_item() -> None:
     codec: ItemCodec[Any] = ItemCodec(by_id)
     stored = StoredChange(
