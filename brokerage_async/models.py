@@ -5,6 +5,7 @@
     order = models.converter.structure({"id": "7", "order-type": "Limit"}, models.Order)
     models.converter.unstructure(order)            # {"id": "7", "order-type": "Limit"}
 
+Fractions in ``extra`` are Decimals on both sides, which ``json.dumps`` does not take: ``order.to_json()`` writes JSON.
 It is made when it is first used.
 """
 
