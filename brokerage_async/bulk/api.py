@@ -295,7 +295,7 @@ def checked_types(types: Mapping[str, models.InstrumentType | str]) -> dict[str,
     if not isinstance(types, Mapping):
         raise InvalidRequestError(f"types must be a mapping of symbols to instrument types, got {types!r}")
     for symbol, name in types.items():
-        if name not in PRICED:
+        if not (isinstance(symbol, str) and isinstance(name, str) and name in PRICED):
             raise InvalidRequestError(f"type of {symbol!r} must be one of {', '.join(PRICED)}, got {name!r}")
     return {symbol: str(types[symbol]) for symbol in sorted(types)}
 

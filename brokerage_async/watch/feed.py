@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 import math
 import weakref
@@ -15,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import attrs
 
-from .._arguments import check_function, check_number, check_seconds, running_loop, validator
+from .._arguments import check_flag, check_function, check_number, check_seconds, running_loop, validator
 from ..config import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
@@ -38,15 +39,28 @@ FetchItems = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
 OnError = Callable[[Exception], None]  # called with every failure that does not end the iteration, unless it raises
 
 
+def awaitable(name: str, result: Awaitable[T]) -> Awaitable[T]:
+    """Return what the function ``name`` has returned, which has to be awaited."""
+    if not inspect.isawaitable(result):
+        kind = type(result).__name__
+        raise ConfigurationError(f"{name} must be a coroutine function, and not one that returns a value of type {kind}")
+    return result
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _identity(interval: float | Pacing) -> object:
+    """Return what tells intervals apart. A pacing object may not be hashable, as one of a dataclass."""
+    return interval if isinstance(interval, Hashable) else id(interval)
 
 
 @attrs.frozen(kw_only=True)
 class Schedule:
     """Times of the polls of one loop, with the options of `poll`. Delays by ``jitter`` do not add up."""
 
-    interval: float | Pacing
+    interval: float | Pacing = attrs.field(eq=_identity)
     min_interval: float = attrs.field(default=0.0, validator=validator(check_number))
     jitter: float = attrs.field(default=0.0, validator=validator(check_number, maximum=1))
     max_backoff: float = attrs.field(default=60.0, validator=validator(check_number))
@@ -61,7 +75,7 @@ class Schedule:
         """Return the current interval. Raise ConfigurationError if the pacing function does not return seconds."""
         interval = self.interval
         if callable(interval):
-            interval = check_seconds("result of the pacing function", await interval())
+            interval = check_seconds("result of the pacing function", await awaitable("interval", interval()))
         return max(interval, self.min_interval)
 
     def next_due(self, due: float, interval: float, now: float) -> float:
@@ -261,7 +275,7 @@ class Feed(Generic[T]):
     async def _poll(self) -> bool:
         """Fetch and publish the collection. Return whether items are new or other: those that left have no event."""
         known = self.latest or {}
-        if (fetched := await self._fetch()) is UNCHANGED:
+        if (fetched := await awaitable("fetch", self._fetch())) is UNCHANGED:
             return False
         rows, latest = list(fetched), dict[Any, T]()
         for start in range(0, len(rows), CHUNK):
@@ -302,7 +316,8 @@ class Cursor(Generic[T]):
 
     def __init__(self, feed: Feed[Any], *, initial: bool = True, seed: Mapping[Any, T] | None = None) -> None:
         self.feed = feed
-        self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if initial else None)
+        begins_empty = check_flag("initial", initial)
+        self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if begins_empty else None)
         self.kept: dict[Any, T] = {}
         self.keys: deque[Any] = deque()  # of items to compare
         self._latest: Mapping[Any, T] = {}

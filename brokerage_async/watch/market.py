@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from .._arguments import check_seconds, running_loop
+from .._arguments import check_flag, check_seconds, running_loop
 from .._generated.models import MarketSession
 from ..errors import InvalidRequestError
 from ..protocol.timetable import is_open
@@ -95,7 +95,7 @@ class MarketHours:
         extended: bool = False,
         now: Callable[[], datetime],
     ) -> None:
-        self._timetable, self._now, self._extended = timetable, now, extended
+        self._timetable, self._now, self._extended = timetable, now, check_flag("extended", extended)
         self._trading = check_seconds("trading", trading)
         self._resting = check_seconds("resting", resting)
         self._sessions: list[MarketSession] | None = None
@@ -145,7 +145,7 @@ class MarketCursor(Cursor[Boundary]):
     ) -> None:
         super().__init__(feed, initial=False)
         self._now, self._is_stale = now, is_stale
-        self._extended, self._initial = extended, initial
+        self._extended, self._initial = check_flag("extended", extended), check_flag("initial", initial)
         self._began: float | None = None
         self._hastened_at = 0.0
         self._passed: list[Boundary] = []  # since the last one seen

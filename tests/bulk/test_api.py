@@ -18,6 +18,7 @@ from brokerage_async.bulk import Bulk, over_range, split_range
 from brokerage_async.bulk.api import by_type
 from brokerage_async.protocol.validation.rules import add_months
 from brokerage_async.simulator import Simulator
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -213,6 +214,12 @@ async def test_names_of_fetches_hold_all_that_their_values_depend_on() -> None:
     ]
     assert len({fetch.name for fetch in fetches}) == 3 + 2 + 2 + 4
     assert len({fetch.name.rpartition(" of ")[2] for fetch in fetches}) == 1
+
+
+@for_each("types", [["AAPL"], {"AAPL": ["Index"]}, {1: "Index", "AAPL": "Index"}, {"AAPL": "Bond"}])
+def test_wrong_types_are_invalid(types: Any) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="type"):
+        simulator().client().bulk.market_data(["AAPL"], types=types)
 
 
 async def test_results_become_tables() -> None:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from operator import itemgetter
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,7 @@ from tests.fake_transport import FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
+from tests.watch.scripted_service import quiet
 
 pytestmark = pytest.mark.virtual_time
 
@@ -74,6 +76,13 @@ async def test_current_invalid_result_of_pacing_raises(wrong: Any) -> None:
 
     with pytest.raises(errors.ConfigurationError, match="result of the pacing function must be a number of seconds"):
         await Schedule(interval=pace, min_interval=1.0).current()
+
+
+async def test_plain_functions_in_place_of_coroutine_functions_are_named() -> None:
+    with pytest.raises(errors.ConfigurationError, match="interval must be a coroutine function, .* of type float"):
+        await Schedule(interval=lambda: 2.0).current()  # type: ignore[arg-type,return-value]
+    with pytest.raises(errors.ConfigurationError, match="fetch must be a coroutine function, .* of type list"):
+        await anext(poll(lambda: [1], key=str, interval=1.0))  # type: ignore[arg-type,return-value]
 
 
 async def test_current_min_interval_bounds_numbers_and_pacing(caplog: pytest.LogCaptureFixture) -> None:
@@ -393,6 +402,26 @@ async def test_conditional_executor_delegates_other_reads() -> None:
         assert await executor.fetch_if_changed(WATCHLISTS_LIST.bind(), b"other") is not None
         pager = executor.paginate(TRANSACTIONS_LIST.bind(account_number="A1"))
         assert [each.extra["name"] for each in await pager.collect(1)] == ["a"]
+
+
+@attrs.define
+class Pace:
+    """A pacing function that compares its values, and is not hashable for that."""
+
+    seconds: float
+
+    async def __call__(self) -> float:
+        return self.seconds
+
+
+async def test_pacing_objects_need_not_be_hashable() -> None:
+    pace = Pace(1.0)
+    assert Schedule(interval=pace) == Schedule(interval=pace) != Schedule(interval=Pace(1.0))
+    assert hash(Schedule(interval=pace)) == hash(Schedule(interval=pace))
+    async with client_of(FakeTransport(listed("a"))) as client:
+        for interval in (pace, pace):
+            async with client.watch.quote_alerts(interval=interval) as alerts:
+                await quiet(alerts, 3.0)
 
 
 @for_each(

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from zoneinfo import ZoneInfo
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import Client, errors
 from brokerage_async._generated.models import MarketSession
-from brokerage_async.errors import ServerError
+from brokerage_async.errors import ConfigurationError, ServerError
 from brokerage_async.protocol.timetable import is_open, timetable_range
 from brokerage_async.watch import Change, MarketHours, MarketKind, Watch
 from brokerage_async.watch.feed import Feed, Schedule
@@ -54,6 +55,16 @@ def timetable(first: date, last: date) -> list[MarketSession]:
 
 def brief(sessions: list[MarketSession], **options: Any) -> list[str]:
     return [f"{each.kind} {each.at.astimezone(UTC):%m-%d %H:%M}" for each in boundaries(sessions, **options)]
+
+
+async def test_flags_of_markets_are_flags(client: Client) -> None:
+    for make, name in (
+        (client.watch.market, "extended"),
+        (client.watch.market, "initial"),
+        (partial(client.watch.market_hours, trading=1.0), "extended"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"{name} must be True or False, got 'false'"):
+            make(**{name: "false"})
 
 
 def test_boundaries_extended_and_missing_times() -> None:

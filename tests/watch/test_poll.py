@@ -424,7 +424,7 @@ async def unawaited(*_: object) -> bool:
         ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
         ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
         ("seed", {"1": None}), ("state must", "watch.db"), ("interval", "1"), ("min_interval", -1), ("jitter", 2),
-        ("max_backoff", None),
+        ("max_backoff", None), ("initial", "false"),
     ])  # fmt: skip
 async def test_poll_invalid_argument_raises_at_once(name: str, wrong: object) -> None:
     usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0, "name": "things"}
