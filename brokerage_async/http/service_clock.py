@@ -68,4 +68,6 @@ class ServiceClock:
 
         The wall clock has advanced further than the loop's then. The time is right again after the next answer.
         """
-        return self._min_offset is not None and time.time() - loop_time - self._wall_offset > MAX_SUSPENSION
+        wall_offset = time.time() - loop_time
+        self._wall_offset = min(self._wall_offset, wall_offset)  # a wall clock that was set back must not hide a sleep
+        return self._min_offset is not None and wall_offset - self._wall_offset > MAX_SUSPENSION

@@ -77,9 +77,9 @@ def seconds_to_next(known: Iterable[Boundary], now: datetime, most: float) -> fl
 class MarketHours:
     """Pacing function for polls: frequent while the market is open, rare while it is closed.
 
-    The timetable is read again after `REFRESH_INTERVAL` seconds, and `RETRY_DELAY` seconds after a failure. A read that
-    delays the paced polls by more than `READ_TIMEOUT` seconds counts as one. As long as the timetable could not be
-    read, the market counts as open.
+    The timetable is read again after `REFRESH_INTERVAL` seconds or on another day, and `RETRY_DELAY` seconds after a
+    failure. A read that delays the paced polls by more than `READ_TIMEOUT` seconds counts as one. As long as the
+    timetable could not be read, the market counts as open.
     """
 
     REFRESH_INTERVAL = 3600.0
@@ -100,11 +100,12 @@ class MarketHours:
         self._resting = check_seconds("resting", resting)
         self._sessions: list[MarketSession] | None = None
         self._stale_at = float("-inf")
+        self._read_on: date | None = None
 
     async def __call__(self) -> float:
         """Return the current interval in seconds. While the market is closed it does not go past the opening."""
         clock = running_loop().time
-        if clock() >= self._stale_at:
+        if clock() >= self._stale_at or self._now().date() != self._read_on:  # this machine may have slept for weeks
             try:
                 async with asyncio.timeout(self.READ_TIMEOUT):
                     self._sessions = await self._timetable()
@@ -115,6 +116,7 @@ class MarketHours:
                 self._stale_at = clock() + self.RETRY_DELAY
             else:
                 self._stale_at = clock() + self.REFRESH_INTERVAL
+            self._read_on = self._now().date()
         now = self._now()
         if self._sessions is None or is_open(self._sessions, now, extended=self._extended):
             return self._trading

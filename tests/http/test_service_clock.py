@@ -80,6 +80,8 @@ def test_is_stale_after_this_machine_slept(monkeypatch: pytest.MonkeyPatch) -> N
     assert not clock.is_stale(100.0)
     wall -= 10**9
     assert not clock.is_stale(101.0)  # set back: it says nothing
+    wall += 3600
+    assert clock.is_stale(102.0)  # slept after that
 
 
 @for_each("date", [None, "", "yesterday", "Wed, 99 Jun 2026 12:00:00 GMT", "0", "x" * 10_000])

@@ -137,6 +137,19 @@ async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogC
     ]
 
 
+async def test_market_hours_after_weeks_of_sleep_know_the_day() -> None:
+    """The loop's clock stands still while the machine is suspended, and the service's does not."""
+    now = new_york(date(2026, 11, 2), 3)
+
+    async def read() -> list[MarketSession]:
+        return timetable(*timetable_range(now))
+
+    pace = MarketHours(read, trading=1, resting=60, now=lambda: now)
+    assert await pace() == 60
+    now = new_york(date(2026, 11, 24), 10)
+    assert await pace() == 1
+
+
 async def test_market_hours_slow_timetable_does_not_delay_polls(caplog: pytest.LogCaptureFixture) -> None:
     async def never() -> list[MarketSession]:
         await asyncio.sleep(3600)
