@@ -201,7 +201,7 @@ class ItemCodec(Generic[T]):
             ) from None
 
 
-DECIMAL = "$decimal"  # key of a fraction in the ``extra`` of a model, which as a JSON number would lose digits
+DECIMAL = "brokerage_async.Decimal"  # stands for a fraction in the ``extra`` of a model: a float would lose digits
 
 
 def _tagged(value: Any) -> Any:
