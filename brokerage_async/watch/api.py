@@ -266,8 +266,9 @@ class Watch:
         """
         accounts = check_accounts(account_numbers, ORDERS_LIST_LIVE)
         schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, Cursor[Any]]()
+        called_at = None if self._session.service_time_is_stale() else self._session.service_now()
         for account in accounts:
-            reader = FillReader(self._endpoints, account, self._now, self._session.on_event)
+            reader = FillReader(self._endpoints, account, self._now, self._session.on_event, called_at)
             parts[account] = reader.cursor = Cursor(self._feed(reader.listing, schedule, push))
         name, codec = self._identity("fills", accounts=sorted(accounts)), OwnCodec(lambda key: lists.FILL_TYPES[key[1]])
         return FillWatcher(parts, on_error=on_error, state=state, name=name, codec=codec)

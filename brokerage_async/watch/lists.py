@@ -15,6 +15,7 @@ from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentType, Order, OrderStatus, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIST
 from ..errors import LIST_CHANGED, BrokerageError, InvalidRequestError, NotFoundError, ResponseDecodeError
+from ..http.service_clock import MAX_SUSPENSION
 from ..observers import FillSeen
 from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.order_status import TERMINAL, is_complete, is_terminal
@@ -265,15 +266,22 @@ FILL_TYPES: Mapping[str, type[Item]] = {"books": Books, "fill": Execution, "disc
 class FillReader:
     """Reads what the ledger of an account needs: its orders with each poll, the other witnesses after quiet moments.
 
-    It begins where the consumer of ``cursor`` stands. Failures of comparisons do not delay the next fill.
+    It begins where the consumer of ``cursor`` stands, else when it was ``called_at``, if the service's time was known
+    then. Failures of comparisons do not delay the next fill.
     """
 
     cursor: Cursor[Item]
 
     def __init__(
-        self, api: Endpoints, account: str, now: Callable[[], datetime], on_event: Callable[[FillSeen], object]
+        self,
+        api: Endpoints,
+        account: str,
+        now: Callable[[], datetime],
+        on_event: Callable[[FillSeen], object],
+        called_at: datetime | None,
     ) -> None:
         self._api, self._account, self._now, self._on_event = api, account, now, on_event
+        self._called_at = called_at
         self._clock: Callable[[], float] = running_loop().time
         self._created = self._clock()
         self._ledger = Ledger(account)
@@ -336,6 +344,8 @@ class FillReader:
     def _take(self, orders: Iterable[Order], *, whole: bool = True) -> bool:
         now = self._now()
         began = now - timedelta(seconds=self._clock() - self._created)
+        if self._called_at is not None and began - self._called_at > timedelta(seconds=MAX_SUSPENSION):
+            began = self._called_at  # this machine has slept since, which the loop's clock does not count
         return self._announce(self._ledger.observe(orders, now, began, whole=whole), "orders", now)
 
     def _announce(self, news: Sequence[Fill], source: str, now: datetime) -> bool:

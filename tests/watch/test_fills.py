@@ -62,6 +62,16 @@ async def test_watcher_without_a_state_begins_with_the_call(sim: Simulator, clie
 
 
 @in_world
+async def test_fill_while_the_machine_slept_before_the_first_poll_is_reported(sim: Simulator, client: Client) -> None:
+    async with client.watch.fills([sim.account_numbers[0]]) as watcher:
+        order_id = await fill(client, sim, 4)
+        sim.clock.advance(3600)  # the loop's clock stands still
+        first = await asyncio.wait_for(anext(watcher), 60)
+    assert isinstance(first, Fill)
+    assert first.order_id == order_id
+
+
+@in_world
 async def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile(sim: Simulator, client: Client) -> None:
     state = MemoryState()
     assert await reports(client, sim, 60, state=state) == []
