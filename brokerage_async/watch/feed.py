@@ -39,11 +39,11 @@ FetchItems = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
 OnError = Callable[[Exception], None]  # called with every failure that does not end the iteration, unless it raises
 
 
-def awaitable(name: str, result: Awaitable[T]) -> Awaitable[T]:
+def awaitable(name: str, result: Any) -> Awaitable[Any]:
     """Return what the function ``name`` has returned, which has to be awaited."""
     if not inspect.isawaitable(result):
         kind = type(result).__name__
-        raise ConfigurationError(f"{name} must be a coroutine function, and not one that returns a value of type {kind}")
+        raise ConfigurationError(f"{name} must be a coroutine function, got one that returns a value of type {kind}")
     return result
 
 

@@ -79,10 +79,10 @@ async def test_current_invalid_result_of_pacing_raises(wrong: Any) -> None:
 
 
 async def test_plain_functions_in_place_of_coroutine_functions_are_named() -> None:
-    with pytest.raises(errors.ConfigurationError, match="interval must be a coroutine function, .* of type float"):
-        await Schedule(interval=lambda: 2.0).current()  # type: ignore[arg-type,return-value]
-    with pytest.raises(errors.ConfigurationError, match="fetch must be a coroutine function, .* of type list"):
-        await anext(poll(lambda: [1], key=str, interval=1.0))  # type: ignore[arg-type,return-value]
+    with pytest.raises(errors.ConfigurationError, match=r"interval must be a coroutine function, .* of type float"):
+        await Schedule(interval=lambda: 2.0).current()
+    with pytest.raises(errors.ConfigurationError, match=r"fetch must be a coroutine function, .* of type list"):
+        await anext(poll(lambda: [1], key=str, interval=1.0))
 
 
 async def test_current_min_interval_bounds_numbers_and_pacing(caplog: pytest.LogCaptureFixture) -> None:
