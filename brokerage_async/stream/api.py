@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 PERIOD = re.compile(r"(?P<count>[1-9][0-9]*)?(?P<unit>mo|[tsmhdwoyvp])")
+SURROGATE = re.compile("[\ud800-\udfff]")
+MAX_TEXT = 1_000  # characters of a symbol: the service closes a connection that sends far longer messages
 BATCH = 50  # symbols that are looked up with one request
 
 
@@ -231,14 +233,14 @@ class SubscriptionPlan:
     as_rows: bool = False
 
     def __attrs_post_init__(self) -> None:
-        if isinstance(self._events, str | type):
+        if isinstance(self._events, str | type) or not isinstance(self._events, Iterable):
             raise InvalidRequestError(f"events must be a list of event types, got {self._events!r}")
         for event in self._events:
             name = event.__name__ if isinstance(event, type) else event
-            if name not in MARKET_EVENTS:
+            if not isinstance(name, str) or name not in MARKET_EVENTS:
                 raise InvalidRequestError(f"event type must be one of {', '.join(MARKET_EVENTS)}, got {event!r}")
             if name not in self.types:
-                self.types += (str(name),)
+                self.types += (name,)
         if not self.types:
             raise InvalidRequestError("events must name at least one event type, got an empty list")
         candle_symbol("X", self._period)
@@ -361,6 +363,8 @@ class Streams:
         """
         names = _check_symbols(symbols)
         plan = SubscriptionPlan(events, period, start, regular_hours, (contract, aggregation_period))
+        if policies is not None and not isinstance(policies, Mapping):
+            raise InvalidRequestError(f"policies must map event types to policies, got {policies!r}")
         for kind, policy in (policies or {}).items():
             if kind not in MARKET_POLICIES:
                 reason = f"policies must have market events as keys, such as models.Quote, got {kind!r}"
@@ -580,10 +584,15 @@ async def _candles_of(
     return found
 
 
-def _check_symbols(symbols: Iterable[str]) -> tuple[str, ...]:
+def _check_symbols(symbols: object) -> tuple[str, ...]:
     if isinstance(symbols, str):
         raise InvalidRequestError(f"symbols must be a list of symbols, got the str {symbols!r}")
-    return tuple(symbols)
+    if not isinstance(symbols, Iterable):
+        raise InvalidRequestError(f"symbols must be a list of symbols, got {symbols!r}")
+    found = tuple(symbols)
+    for each in found:
+        _check_text("symbols", each)
+    return found
 
 
 def _check_accounts(account_numbers: object) -> frozenset[str]:
@@ -592,4 +601,16 @@ def _check_accounts(account_numbers: object) -> frozenset[str]:
     found = frozenset(account_numbers)
     if not found or not all(isinstance(each, str) and each for each in found):
         raise InvalidRequestError(f"account_numbers must hold at least one account number, got {account_numbers!r}")
+    for each in found:
+        _check_text("account_numbers", each)
     return found
+
+
+def _check_text(name: str, value: object) -> None:
+    """Refuse what cannot be sent: it would end the connection, and with it the streams of all others."""
+    if not isinstance(value, str):
+        raise InvalidRequestError(f"{name} must hold strings, got {value!r}")
+    if len(value) > MAX_TEXT:
+        raise InvalidRequestError(f"{name} must have at most {MAX_TEXT} characters each, got {value[:40]!r}...")
+    if not value.isascii() and SURROGATE.search(value):
+        raise InvalidRequestError(f"{name} must be valid Unicode, got a lone surrogate in {value!r}")

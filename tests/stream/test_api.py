@@ -26,7 +26,7 @@ def unconnected() -> Client:
     return Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
 
 
-@for_each("accounts", [[], "5WT00001", [7], [""], None])
+@for_each("accounts", [[], "5WT00001", [7], [""], None, ["5WT\ud800"], ["5" * 1001]])
 def test_arguments_of_account_are_checked(unconnected: Client, accounts: Any) -> None:
     with pytest.raises(InvalidRequestError, match="account_numbers must"):
         unconnected.stream.account(accounts)
@@ -45,6 +45,13 @@ def test_arguments_of_account_are_checked(unconnected: Client, accounts: Any) ->
         ({"events": [models.Order]}, "event type must be one of"),
         ({"events": "Quote"}, "events must be a list of event types"),
         ({"events": models.Quote}, "events must be a list of event types"),
+        ({"events": None}, "events must be a list of event types, got None"),
+        ({"events": [["Quote"]]}, "event type must be one of"),
+        ({"symbols": None}, "symbols must be a list of symbols, got None"),
+        ({"symbols": ["AAPL", None]}, "symbols must hold strings, got None"),
+        ({"symbols": ["AAPL", "\udc80"]}, r"symbols must be valid Unicode, got a lone surrogate in '\\udc80'"),
+        ({"symbols": ["AAPL," * 201]}, "symbols must have at most 1000 characters each, got 'AAPL,"),
+        ({"policies": [Conflate()]}, "policies must map event types to policies"),
         ({"symbols": "AAPL"}, "symbols must be a list of symbols, got the str 'AAPL'"),
         ({"start": datetime(2026, 1, 1)}, "start must be a datetime with a time zone"),  # noqa: DTZ001
         ({"period": "soon"}, "period must be a number and a unit"),
