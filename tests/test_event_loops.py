@@ -93,6 +93,32 @@ async def _awaiting(door: Awaitable[object]) -> None:
     await door
 
 
+async def ready(stream: Any) -> Any:
+    return await stream.ready()
+
+
+STREAM_DOORS: dict[str, Callable[[Any], Awaitable[object]]] = {
+    "ready": lambda stream: stream.ready(),
+    "add": lambda stream: stream.add(["SPY"]),
+    "remove": lambda stream: stream.remove(["AAPL"]),
+    "iterate": lambda stream: anext(stream),
+    "close": lambda stream: stream.aclose(),
+}
+
+
+@for_each("door", STREAM_DOORS)
+def test_door_of_a_stream_in_a_second_loop_says_what_to_do(door: str) -> None:
+    """It would wait there for what only the loop of its connection brings."""
+    client = Simulator(equities=3, equity_options=3, chain_rows=3, warrants=1).client()
+    with asyncio.Runner() as one, asyncio.Runner() as other:
+        stream = one.run(ready(client.stream.quotes(["AAPL"])))
+        one.run(_awaiting(anext(stream)))
+        with pytest.raises(ConfigurationError, match=OTHER_LOOP):
+            other.run(asyncio.wait_for(_awaiting(STREAM_DOORS[door](stream)), 0.5))
+        assert not stream._sink.is_closed
+        one.run(client.aclose())
+
+
 def test_client_may_be_closed_after_its_loop() -> None:
     server = RawServer((answer(b'{"data":{"items":[]}}'), None))
 

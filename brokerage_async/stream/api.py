@@ -129,6 +129,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         Raises:
             InvalidRequestError: the service does not know a symbol.
         """
+        self._link.check_loop()
         found = await streamer_symbols(self._access.endpoints, symbols, self._symbols)
         self._symbols |= found
         for given, streamer in found.items():
@@ -138,6 +139,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
 
     async def remove(self, symbols: Iterable[str]) -> Self:
         """End the subscriptions to symbols. Those that wait for the consumer are still delivered."""
+        self._link.check_loop()
         names = _check_symbols(symbols)
         if self._pending is not None:
             self._pending = tuple(symbol for symbol in self._pending if symbol not in names)

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from .. import errors
-from .._arguments import running_loop
+from .._arguments import OTHER_LOOP, running_loop
 from .._generated.endpoints import Endpoints
 from .._secrets import Secret
 from ..config import chance
@@ -181,6 +181,11 @@ class Link(ABC, Generic[C, S]):
             self._endings.add(ending)
             ending.add_done_callback(self._endings.discard)
             ending.cancel()
+
+    def check_loop(self) -> None:
+        """Raise ConfigurationError in another event loop than the client's, where a wait would never end."""
+        if self._loop is not None and self._loop is not running_loop():
+            raise errors.ConfigurationError(OTHER_LOOP)
 
     def abandon(self, sink: S) -> None:
         """Detach ``sink`` in the next turn of the loop: the collector calls this anywhere, within a dispatch too."""
@@ -433,10 +438,13 @@ class EventStream(Generic[E]):
             if sink.is_closed:
                 raise StopAsyncIteration
             sink.check()
+            self._link.check_loop()
             await sink.wait()
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits. The last stream of a connection closes it."""
+        if self._is_attached and self._sink.error is None:
+            self._link.check_loop()
         self.leave()
         if self._is_attached:
             await self._link.join()
@@ -455,7 +463,9 @@ class EventStream(Generic[E]):
         await self.aclose()
 
     async def _begin(self) -> None:
-        if not self._is_attached and not self._sink.is_closed:
+        if self._is_attached:
+            self._link.check_loop()
+        elif not self._sink.is_closed:
             self._link.attach(self._sink)
             self._is_attached = True
 
