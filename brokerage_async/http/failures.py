@@ -78,6 +78,8 @@ def harmless(error: Exception) -> Exception | None:
     """Return ``error`` as a cause without what leads to the headers of the request, the access token among them."""
     if isinstance(error, aiohttp.ClientResponseError | BrokerageError):
         return None
+    if isinstance(error, aiohttp.ServerDisconnectedError):  # its own message may be the headers of half an answer
+        return aiohttp.ServerDisconnectedError()
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
@@ -96,12 +98,17 @@ def _describe(error: Exception, request: Request) -> str:
             "to trust its authority, pass ssl=ssl.create_default_context(cafile=...)"
         )
     if isinstance(error, aiohttp.ClientConnectorError):  # its own words call every connection ssl:default
-        return f"no connection to {error.host}:{error.port}: {error.os_error.strerror or error.os_error}"
+        reason = error.os_error.strerror or str(error.os_error) or type(error.os_error).__name__
+        return f"no connection to {error.host}:{error.port}: {reason}"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return _DISCONNECTED
     return str(error) or type(error).__name__
 
 
 _NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"})
 """Reasons of OpenSSL for an answer to its greeting that is not TLS."""
+
+_DISCONNECTED = "Server disconnected"
 
 _TLS_ALERT = r"b'\x15\x03"
 """How aiohttp quotes the alert with which a TLS server answers a plain request."""
@@ -119,5 +126,5 @@ def mismatch_of(error: BaseException, url: str) -> str | None:
     elif isinstance(error, aiohttp.ClientResponseError) and _TLS_ALERT in error.message:
         return "the port expects https: base_url must start with https://"
     elif isinstance(error, aiohttp.ServerDisconnectedError):
-        return f"{error} (if the port expects https, base_url must start with https://)"
+        return f"{_DISCONNECTED} (if the port expects https, base_url must start with https://)"
     return None

@@ -255,6 +255,8 @@ def test_refusal_of_a_proxy_is_one_sentence_and_none_of_the_service(
         (aiohttp.ClientConnectorCertificateError(KEY, UNTRUSTED),
          "could not reach https://api.example.com: the certificate of api.example.com is not trusted "
          "(self-signed certificate): to trust its authority, pass ssl=ssl.create_default_context(cafile=...)"),
+        (aiohttp.ClientConnectorError(KEY, ConnectionResetError()),
+         "could not reach https://api.example.com: no connection to api.example.com:443: ConnectionResetError"),
         (TimeoutError(), "could not reach https://api.example.com: timeout after 2.5 s"),
     ])  # fmt: skip
 def test_reason_of_what_was_never_sent(error: Exception, text: str) -> None:

@@ -181,8 +181,10 @@ class TestFailures:
     async def test_secrets_stay_out_of_errors(self) -> None:
         secret = "tok-123456"
         token = Secret(f"Bearer {secret}")
-        async with RawServer((b"GARBAGE\r\n\r\n", None), None, "stall") as server, open_transport() as transport:
-            for _ in range(3):
+        half = b"HTTP/1.1 200 OK\r\nX-Echo: tok-123456\r\n"
+        script: Any = [(b"GARBAGE\r\n\r\n", None), (half, None), None, "stall"]
+        async with RawServer(*script) as server, open_transport() as transport:
+            for _ in range(4):
                 sending = transport.send(request_for(server, authorization=token, timeout=0.1))
                 error = await raised_by(sending, ResponseLostError)
                 texts = [str(error), repr(error), repr(vars(error)), repr(error.args), repr(error.__cause__)]
