@@ -313,10 +313,11 @@ class DxLinkConnection:
                 # It informs, and the service ends the channel or the connection itself if it must.
                 if frame.error == "UNAUTHORIZED" and channel is None:
                     raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
-                report = self._token.conceal_in(f"{frame.error}: {frame.message}")
+                code = self._token.conceal_in(str(frame.error))
+                report = self._token.conceal_in(f"{code}: {frame.message}")
                 if channel is not None:
                     logger.warning("market-data stream: %s: %s", channel.type, report)
-                    self.interruptions.append(Interruption(channel.feed, report, str(frame.error), channel.fail(now)))
+                    self.interruptions.append(Interruption(channel.feed, report, code, channel.fail(now)))
                 elif frame.channel:  # of a channel that was closed in the meantime
                     logger.warning("market-data stream: channel %d: %s", frame.channel, report)
                 else:

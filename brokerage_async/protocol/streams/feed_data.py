@@ -115,7 +115,7 @@ def events_of(data: Any, columns: Columns, issues: Issues, *, as_rows: bool = Fa
         try:
             yield from _rows(head, tuple(names), _flat(values), issues, as_rows=as_rows)
         except (TypeError, ValueError) as error:
-            issues.report(f"$.{head}", str(error), IGNORED)
+            issues.report(_path(head), str(error), IGNORED)
             yield head, []
 
 
@@ -167,12 +167,17 @@ def _full(rows: list[Any], issues: Issues, *, as_rows: bool) -> Iterator[tuple[s
             try:
                 yield from _rows(kind, names, values, issues, as_rows=True)
             except ValueError as error:
-                issues.report(f"$.{kind}", str(error), IGNORED)
+                issues.report(_path(kind), str(error), IGNORED)
         elif model is None:
             yield kind, [UnknownEvent(type=kind, fields=raw_object(row)) for row in block]
         else:
             yield kind, structure_rows(model, block, f"$.{kind}", issues)
         start = end
+
+
+def _path(kind: str) -> str:
+    """Return the path of an issue, with the name of an unknown type only if it looks like one."""
+    return f"$.{kind}" if kind.isidentifier() and len(kind) <= 100 else "$.data"
 
 
 def _type_of(row: Any) -> str:

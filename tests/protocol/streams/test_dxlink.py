@@ -466,6 +466,11 @@ def test_rows_of_indexed_events_and_of_unknown_types(caplog: pytest.LogCaptureFi
     snapshot = Snapshot(type=models.Candle, symbol="ACME{=m}", events=())
     assert (rows.type, len(rows.values), empty) == ("Candle", 9, snapshot)
     assert "$.Mood: expected rows of a known type" in caplog.text
+    strict = opened(QUOTE, Subscription("Trade", "ACME", as_rows=True), strict=True)
+    for kind in ("Mood[]", "x" * 101, "a\nb"):
+        for odd in ([kind, ["A"]], [{"eventType": kind, "eventSymbol": "A"}]):
+            error = raised(ResponseDecodeError, receive, strict, "FEED_DATA", 3, data=odd)
+            assert "$.data: expected rows of a known type" in str(error)
     shown = [{"eventType": "Candle", "eventSymbol": "A{=m}"}, {"eventType": "Candle", "index": 5}]
     [rows] = receive(link, "FEED_DATA", 1, data=shown)
     assert (rows.columns, rows.values) == (("eventSymbol", "index"), ["A{=m}", None, None, 5])
@@ -529,7 +534,8 @@ def test_token_shows_in_no_error_and_no_representation(caplog: pytest.LogCapture
     link.add([QUOTE])
     receive(link, "ERROR", 1, error="BAD_ACTION", message="token hush")
     receive(link, "ERROR", error="INVALID_MESSAGE", message='{"token":"hush"}')
-    assert "hush" not in caplog.text + str(link.complaint)
+    receive(link, "ERROR", 1, error="hush", message="no")
+    assert "hush" not in caplog.text + str(link.complaint) + str(link.interruptions)
     sent(link)
     receive(link, "SETUP")
     [message] = link.send(0.0)
