@@ -64,7 +64,7 @@ def failure_of(
         code = PROXY_AUTHENTICATION if error.status == 407 else None
         refusal = describe_refusal(proxy, error.status, offered)
         return RequestNotSentError(f"not sent: {refusal}", code=code, status=error.status, **context)
-    reason = mismatch_of(error, request.url) or _describe(error, request)
+    reason = mismatch_of(error, request.url) or describe(error, request.timeout)
     processed = classify(error, written=written)
     if processed is Processed.NO:
         return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
@@ -84,11 +84,12 @@ def harmless(error: Exception) -> Exception | None:
     return error.with_traceback(None)
 
 
-def _describe(error: Exception, request: Request) -> str:
+def describe(error: Exception, timeout: float | None = None) -> str:
+    """Return why a send failed, without foreign words that may hold a secret."""
     if isinstance(error, aiohttp.ClientResponseError):
         return type(error).__name__
     if isinstance(error, TimeoutError):
-        return f"timeout after {request.timeout:g} s" if request.timeout else "timeout"
+        return f"timeout after {timeout:g} s" if timeout else "timeout"
     if isinstance(error, aiohttp.ClientProxyConnectionError):
         return f"no connection to the proxy {error.host}:{error.port}: {error.os_error}"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 GUARDED: ContextVar[Request | None] = ContextVar("guarded request", default=None)
 """The request that the running task is about to send: a pool calls its guard once it has a connection."""
 
+REDIRECTED = "it answers with a redirect, which is never followed"
+
 OPENING: ContextVar[list[str] | None] = ContextVar("address of the WebSocket", default=None)
 """Addresses that the running task connects to while it opens a WebSocket; one that is not the first is a redirect."""
 
@@ -64,7 +66,7 @@ def guard_connector(connector: aiohttp.BaseConnector) -> None:
         if (addresses := OPENING.get()) is not None:
             addresses.append(str(req.url))
             if addresses[-1] != addresses[0]:
-                raise RequestNotSentError("it answers with a redirect, which is never followed")
+                raise RequestNotSentError(REDIRECTED)
         while True:
             connection = await connect(req, *arguments, **options)
             protocol = connection.protocol

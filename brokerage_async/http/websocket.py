@@ -137,7 +137,8 @@ async def connect(
     """
     import aiohttp
 
-    from .pool import OPENING, own_session
+    from .failures import describe
+    from .pool import OPENING, REDIRECTED, own_session
 
     owned = None
     if session is None:
@@ -164,8 +165,15 @@ async def connect(
             error.__traceback__ = None  # the frames of aiohttp hold the headers to the proxy
             raise
         status = getattr(error, "status", None)
-        reason = f"status {status}" if status else str(error) or type(error).__name__
-        failure = RequestNotSentError(f"no connection to {urlsplit(url).netloc}: {reason}", status=status)
+        if status:
+            reason = f"status {status}"
+        elif isinstance(error, aiohttp.RedirectClientError):  # to an address that aiohttp does not try
+            reason = REDIRECTED
+        else:
+            reason = type(error).__name__ if isinstance(error, TimeoutError) else describe(error)
+        if not reason.startswith("no connection to "):
+            reason = f"no connection to {urlsplit(url).netloc}: {reason}"
+        failure = RequestNotSentError(reason, status=status)
     finally:
         OPENING.reset(opening)
     raise failure  # out here, where the frames of aiohttp do not become its context

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import ssl
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from unittest.mock import AsyncMock
+from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import aiohttp
 import pytest
@@ -113,6 +115,33 @@ async def test_upgrade_that_is_refused_or_hangs_is_no_connection_and_leaves_noth
         await asyncio.sleep(0.02)
         await cancelled(opening)
         release.set()
+
+
+@for_each(
+    "sent, reason",
+    [
+        ((b"HTTP/1.1 101 Hi\r\nX-Echo: hush\r\n", None), "no connection to 127.0.0.1:PORT: Server disconnected"),
+        (answer(b"", 302, "Location: ws://127.0.0.1:9/hush"), "127.0.0.1:PORT: it answers with a redirect, which"),
+        (answer(b"", 302, "Location: http://[hush"), "127.0.0.1:PORT: it answers with a redirect, which"),
+    ],
+)
+async def test_answer_that_is_no_upgrade_shows_nothing_of_it(sent: Any, reason: str) -> None:
+    async with RawServer(sent) as server:
+        error = await raised_by(opened(f"ws://127.0.0.1:{server.port}/"), RequestNotSentError)
+        assert reason.replace("PORT", str(server.port)) in str(error)
+        assert "hush" not in "".join(traceback.format_exception(error))
+
+
+async def test_untrusted_certificate_and_a_lost_greeting_are_named_once() -> None:
+    wrong = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    key = Mock(host="api.example.com", port=443, ssl=True)
+    for error, reason in (
+        (aiohttp.ClientConnectorCertificateError(key, wrong), "no connection to a.b: the certificate of api.example"),
+        (aiohttp.ClientConnectorError(key, ConnectionResetError()), "no connection to api.example.com:443: Connection"),
+    ):
+        session = AsyncMock(ws_connect=AsyncMock(side_effect=error))
+        opening = connect("wss://a.b/", user_agent="tests/1", timeout=5, network=Network(), session=session)
+        assert str(await raised_by(opening, RequestNotSentError)).startswith(reason)
 
 
 async def test_server_that_reads_nothing_does_not_hold_up_the_goodbye() -> None:
