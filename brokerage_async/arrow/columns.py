@@ -301,8 +301,8 @@ def _array(values: list[Any], column: EventColumn) -> pa.Array:
         try:
             numbers = pa.Array.from_buffers(stored, count, [None, pa.py_buffer(array(column.code, values))])
         except TypeError:  # None, or another type of value
-            if float in map(type, values):
-                raise ValueError from None  # pyarrow would cut its fraction off
+            if not {float, Decimal}.isdisjoint(map(type, values)):
+                raise ValueError from None  # pyarrow would cut a fraction off, and write a huge exponent out
             numbers = pa.array(values, stored)
     if column.bound is None:
         return numbers
