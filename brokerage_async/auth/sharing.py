@@ -78,9 +78,12 @@ class StoreAccess:
         if not isinstance(kept, StoredRefusal):
             return None
         found = refusal(kept.status, {"error_code": kept.code})
-        day = datetime.fromtimestamp(kept.at, UTC)
+        try:
+            day = f" of {datetime.fromtimestamp(kept.at, UTC):%Y-%m-%d %H:%M} UTC"
+        except (ValueError, OverflowError, OSError):  # edited by hand; the refusal stands
+            day = ""
         return TokenError(
-            f"{found.message}; nothing was sent, as the token store keeps this refusal of {day:%Y-%m-%d %H:%M} UTC: "
+            f"{found.message}; nothing was sent, as the token store keeps this refusal{day}: "
             f"remove {self._key} from it to try the same credentials again",
             transient=False,
             operation=found.operation,

@@ -125,7 +125,7 @@ class FileTokenStore:
     def _read(self) -> dict[str, Any]:
         try:
             found = json.loads(self._path.read_bytes())
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 

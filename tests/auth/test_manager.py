@@ -423,6 +423,14 @@ class TestRefusals:
             endpoint.failures.clear()
             assert await manager(endpoint, store=store, store_key="another").get() == Secret("Bearer t2")
 
+    async def test_refusal_of_an_impossible_day_stands_without_it(self) -> None:
+        store, endpoint = MemoryStore(), Endpoint()
+        for at in (float("nan"), float("inf"), 1e300, -1e15):
+            store.refusals["one"] = StoredRefusal(400, "invalid_grant", at)
+            reason = "keeps this refusal: remove one from it"
+            await raised_by(manager(endpoint, store=store, store_key="one").get(), TokenError, reason)
+        assert endpoint.asked == []
+
     async def test_failures_that_are_no_refusal_of_the_grant_are_not_kept(self) -> None:
         for failure in (refused(403, None), refused(404, "x"), refused(407, "proxy_authentication"), transient()):
             store, endpoint = MemoryStore(), Endpoint(*[failure] * 3)
