@@ -75,7 +75,10 @@ ENTRIES: list[object] = [
 ]  # fmt: skip
 
 
-@for_each("content", [b"", b"[]", b"nonsense", b"\xff", b"[" * 100_000, *(json.dumps({"k": each}).encode() for each in ENTRIES)])
+FILES = [b"", b"[]", b"nonsense", b"\xff", b"[" * 100_000, *(json.dumps({"k": each}).encode() for each in ENTRIES)]
+
+
+@for_each("content", FILES)
 @on_real_time
 async def test_invalid_file_or_entry_is_replaced(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tokens.json"
