@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import time
 from array import array
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -79,11 +78,9 @@ def test_values_that_do_not_fit_are_null_and_reported(caplog: pytest.LogCaptureF
 
 
 def test_huge_exponent_is_not_written_out() -> None:
-    """A few bytes of the service must not hold up the loop: as an integer this takes seconds, a longer one hours."""
-    began = time.process_time()
-    assert column("sequence", [Decimal("1e200000"), 1]) == [None, 1]
-    assert column("time", [Decimal("1e200000"), MS]) == [None, MOMENT]
-    assert time.process_time() - began < 1.0
+    """A few bytes of the service must not hold up the loop: as an integer, this number takes longer than a test may."""
+    assert column("sequence", [Decimal("1e1000000"), 1]) == [None, 1]
+    assert column("time", [Decimal("1e1000000"), MS]) == [None, MOMENT]
 
 
 def test_schema_is_that_of_the_table_with_floats() -> None:
