@@ -170,7 +170,7 @@ async def connect(
         elif isinstance(error, aiohttp.RedirectClientError):  # to an address that aiohttp does not try
             reason = REDIRECTED
         else:
-            reason = type(error).__name__ if isinstance(error, TimeoutError) else describe(error)
+            reason = describe(error, timeout)
         if not reason.startswith("no connection to "):
             reason = f"no connection to {urlsplit(url).netloc}: {reason}"
         failure = RequestNotSentError(reason, status=status)

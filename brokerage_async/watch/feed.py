@@ -51,7 +51,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _identity(interval: float | Pacing) -> object:
+def _comparable(interval: float | Pacing) -> object:
     """Return what tells intervals apart. A pacing object may not be hashable, as one of a dataclass."""
     return interval if isinstance(interval, Hashable) else id(interval)
 
@@ -60,7 +60,7 @@ def _identity(interval: float | Pacing) -> object:
 class Schedule:
     """Times of the polls of one loop, with the options of `poll`. Delays by ``jitter`` do not add up."""
 
-    interval: float | Pacing = attrs.field(eq=_identity)
+    interval: float | Pacing = attrs.field(eq=_comparable)
     min_interval: float = attrs.field(default=0.0, validator=validator(check_number))
     jitter: float = attrs.field(default=0.0, validator=validator(check_number, maximum=1))
     max_backoff: float = attrs.field(default=60.0, validator=validator(check_number))
