@@ -121,17 +121,16 @@ def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path) -> None:
     ((_, testing),) = blocks(ROOT / "docs" / "testing.md", "pytest")
     ((_, simulator),) = blocks(ROOT / "docs" / "simulator.md", "pytest")
     run_pytest(tmp_path, passed=11, testing=testing, simulator=simulator, program=PROGRAM, anyio=ANYIO, day=DAY)
-    run_pytest(tmp_path / "auto", "auto", passed=3, program=PROGRAM)
 
 
 def test_the_fixtures_run_in_the_loop_of_the_test(tmp_path: Path) -> None:
     scopes = ("class", "module", "package", "session")
     marked = {scope: SHARED_LOOP.replace("asyncio()", f"asyncio(loop_scope={scope!r})") for scope in scopes}
     run_pytest(tmp_path, passed=8, **marked)
-    for scope in ("function", "session"):
+    for scope, passed, programs in (("function", 5, {"program": PROGRAM}), ("session", 2, {})):
         defaults = {"test": "session", "fixture": scope}
-        options = [f"asyncio_default_{name}_loop_scope={value}" for name, value in defaults.items()]
-        run_pytest(tmp_path / scope, "auto", "-o", options[0], "-o", options[1], passed=2, shared=SHARED_LOOP)
+        options = [f"-oasyncio_default_{name}_loop_scope={value}" for name, value in defaults.items()]
+        run_pytest(tmp_path / scope, "auto", *options, passed=passed, shared=SHARED_LOOP, **programs)
 
 
 def test_positional_option_of_a_marker_is_rejected(tmp_path: Path) -> None:
