@@ -99,6 +99,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         self._pending: tuple[str, ...] | None = tuple(symbols)
         self._symbols: dict[str, str] = {}
         self._given: dict[str, str] = {}
+        self._changing = asyncio.Lock()  # a symbol that is removed while it is looked up must not be subscribed after
 
     @property
     def symbols(self) -> Mapping[str, str]:
@@ -130,22 +131,24 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
             InvalidRequestError: the service does not know a symbol.
         """
         self._link.check_loop()
-        found = await streamer_symbols(self._access.endpoints, symbols, self._symbols)
-        self._symbols |= found
-        for given, streamer in found.items():
-            self._given.setdefault(streamer, given)
-        self._link.add(self._sink, self._plan.of(found.values(), self._access.now()))
+        async with self._changing:
+            found = await streamer_symbols(self._access.endpoints, symbols, self._symbols)
+            self._symbols |= found
+            for given, streamer in found.items():
+                self._given.setdefault(streamer, given)
+            self._link.add(self._sink, self._plan.of(found.values(), self._access.now()))
         return self
 
     async def remove(self, symbols: Iterable[str]) -> Self:
         """End the subscriptions to symbols. Those that wait for the consumer are still delivered."""
         self._link.check_loop()
         names = _check_symbols(symbols)
-        if self._pending is not None:
-            self._pending = tuple(symbol for symbol in self._pending if symbol not in names)
-        found = [self._symbols.pop(name, name) for name in names]
-        kept = set(self._symbols.values())  # another of their names may be subscribed
-        self._link.remove(self._sink, self._plan.of(set(found) - kept, self._access.now()))
+        async with self._changing:
+            if self._pending is not None:
+                self._pending = tuple(symbol for symbol in self._pending if symbol not in names)
+            found = [self._symbols.pop(name, name) for name in names]
+            kept = set(self._symbols.values())  # another of their names may be subscribed
+            self._link.remove(self._sink, self._plan.of(set(found) - kept, self._access.now()))
         return self
 
     def batches(self, *, seconds: float | None = None, rows: int | None = None, limit: int = 500_000) -> Batches:

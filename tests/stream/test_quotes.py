@@ -61,6 +61,20 @@ async def test_symbols_are_added_and_removed_also_before_the_first_use(sim: Simu
 
 
 @in_world
+async def test_symbol_that_is_removed_while_it_is_looked_up_is_not_subscribed(sim: Simulator, client: Client) -> None:
+    first, second, *_ = [future.symbol async for future in client.instruments.futures()]
+    sim.latency = 1
+    stream = client.stream.quotes([first])
+    for symbol, change in ((first, stream.ready()), (second, stream.add([second]))):
+        changing = asyncio.ensure_future(change)
+        await asyncio.sleep(0.5)
+        await stream.remove([symbol])
+        await changing
+        assert not stream.symbols, symbol
+    await stream.aclose()
+
+
+@in_world
 async def test_later_consumer_gets_the_last_quote_at_once(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.quotes(["AAPL", "SPY"])) as first:
         await drain(first)
