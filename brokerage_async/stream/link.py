@@ -92,6 +92,7 @@ CONNECT_TIMEOUT = 15.0  # seconds to open a connection
 SEND_TIMEOUT = 10.0  # seconds to hand a message to the network
 STALE = "stale"  # reason of the gap after a connection that was open but mute
 BACKOFF = Backoff(jitter=0.5)  # between two connections
+MAX_QUIET_FAILURES = 5  # connections in a row that fail before the log warns of each
 MAX_REFUSALS = 3  # refusals in a row, each with a fresh token, after which the streams end
 
 
@@ -275,7 +276,8 @@ class Link(ABC, Generic[C, S]):
                 self._lose(reason, since)
             if failures:
                 pause = BACKOFF.pause(failures, chance())
-                logger.info("%s: %s; connecting in %.1f s", self._name, reason, pause)
+                level = logging.INFO if failures < MAX_QUIET_FAILURES else logging.WARNING
+                logger.log(level, "%s: %s; connecting in %.1f s", self._name, reason, pause)
                 await asyncio.sleep(pause)
 
     async def _serve(self) -> None:

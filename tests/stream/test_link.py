@@ -48,6 +48,20 @@ async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, clie
 
 
 @in_world
+async def test_stream_that_does_not_connect_for_long_warns(
+    sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "brokerage_async")
+    sim.faults.add("GET", "/api-quote-tokens", "status(503)", times=100)
+    async with client.stream.quotes(["AAPL"]) as stream:
+        with pytest.raises(TimeoutError):
+            await within(200, stream)
+    levels = [record.levelname for record in caplog.records if "connecting in" in record.message]
+    assert levels[:4] == ["INFO"] * 4
+    assert {*levels[4:]} == {"WARNING"}
+
+
+@in_world
 async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 2
     async with ready(client.stream.account(sim.account_numbers[:1])):
