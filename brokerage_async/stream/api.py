@@ -245,7 +245,7 @@ class SubscriptionPlan:
             if not isinstance(name, str) or name not in MARKET_EVENTS:
                 raise InvalidRequestError(f"event type must be one of {', '.join(MARKET_EVENTS)}, got {event!r}")
             if name not in self.types:
-                self.types += (name,)
+                self.types += (str.__str__(name),)
         if not self.types:
             raise InvalidRequestError("events must name at least one event type, got an empty list")
         candle_symbol("X", self._period)
@@ -255,7 +255,8 @@ class SubscriptionPlan:
         if contract not in ("AUTO", "TICKER", "STREAM"):
             raise InvalidRequestError(f"contract must be AUTO, TICKER or STREAM, got {contract!r}")
         if aggregation_period is not None:
-            check_number("aggregation_period", aggregation_period)
+            aggregation_period = float(check_number("aggregation_period", aggregation_period))
+        self.feed = str.__str__(contract), aggregation_period  # a subclass of str or float has no JSON
         check_flag("regular_hours", self._regular_hours)
 
     def of(self, symbols: Iterable[str], now: datetime) -> list[Subscription]:
@@ -594,28 +595,24 @@ def _check_symbols(symbols: object) -> tuple[str, ...]:
         raise InvalidRequestError(f"symbols must be a list of symbols, got the str {symbols!r}")
     if not isinstance(symbols, Iterable):
         raise InvalidRequestError(f"symbols must be a list of symbols, got {symbols!r}")
-    found = tuple(symbols)
-    for each in found:
-        _check_text("symbols", each)
-    return found
+    return tuple(_text("symbols", each) for each in symbols)
 
 
 def _check_accounts(account_numbers: object) -> frozenset[str]:
     if isinstance(account_numbers, str) or not isinstance(account_numbers, Iterable):
         raise InvalidRequestError(f"account_numbers must be a list of account numbers, got {account_numbers!r}")
-    found = frozenset(account_numbers)
-    if not found or not all(isinstance(each, str) and each for each in found):
+    found = frozenset(_text("account_numbers", each) for each in account_numbers)
+    if not found or "" in found:
         raise InvalidRequestError(f"account_numbers must hold at least one account number, got {account_numbers!r}")
-    for each in found:
-        _check_text("account_numbers", each)
     return found
 
 
-def _check_text(name: str, value: object) -> None:
-    """Refuse what cannot be sent: it would end the connection, and with it the streams of all others."""
+def _text(name: str, value: object) -> str:
+    """Return a plain str. Refuse what cannot be sent: it would end the connection, and with it all other streams."""
     if not isinstance(value, str):
         raise InvalidRequestError(f"{name} must hold strings, got {value!r}")
     if len(value) > MAX_TEXT:
         raise InvalidRequestError(f"{name} must have at most {MAX_TEXT} characters each, got {value[:40]!r}...")
     if not value.isascii() and SURROGATE.search(value):
         raise InvalidRequestError(f"{name} must be valid Unicode, got a lone surrogate in {value!r}")
+    return str.__str__(value)  # a subclass has no JSON, and str() of an enumeration's member is its name

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ def unconnected() -> Client:
     return Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
 
 
-@for_each("accounts", [[], "5WT00001", [7], [""], None, ["5WT\ud800"], ["5" * 1001]])
+@for_each("accounts", [[], "5WT00001", [7], [""], [[]], None, ["5WT\ud800"], ["5" * 1001]])
 def test_arguments_of_account_are_checked(unconnected: Client, accounts: Any) -> None:
     with pytest.raises(InvalidRequestError, match="account_numbers must"):
         unconnected.stream.account(accounts)
@@ -120,6 +121,31 @@ async def test_symbols_that_need_no_lookup_and_a_single_str() -> None:
     assert list(found.values()) == ["BRK/B", ".AAPL260612C110", *given[2:], "/ESU26:XCME"]
     with pytest.raises(InvalidRequestError, match="symbols must be a list of symbols, got the str 'AAPL'"):
         await streamer_symbols(None, "AAPL", {})  # type: ignore[arg-type]
+
+
+class Text(str):
+    """A str of another type, as numpy has."""
+
+
+class Seconds(float):
+    """A float of another type, as numpy has."""
+
+
+class Kind(str, Enum):
+    """An enumeration, of which str() gives the name."""
+
+    QUOTE = "Quote"
+
+
+@in_world
+async def test_subclasses_of_plain_types_are_sent(sim: Simulator, client: Client) -> None:
+    """They ended the connection, which every other stream shares."""
+    options: dict[str, Any] = {"contract": Text("TICKER"), "aggregation_period": Seconds(0.5)}
+    for kind in (Text("Quote"), Kind.QUOTE):
+        async with ready(client.stream.quotes([Text("AAPL")], [kind], **options)) as stream:
+            assert isinstance(await anext(stream), models.Quote)
+    async with ready(client.stream.account([Text(sim.account_numbers[0])])):
+        pass
 
 
 @in_world
