@@ -116,6 +116,23 @@ def test_door_of_a_stream_in_a_second_loop_says_what_to_do(door: str) -> None:
         with pytest.raises(ConfigurationError, match=OTHER_LOOP):
             other.run(asyncio.wait_for(_awaiting(STREAM_DOORS[door](stream)), 0.5))
         assert not stream._sink.is_closed
+        one.run(_awaiting(stream.aclose()))
+        other.run(_awaiting(stream.aclose()))  # as closing it again always may be
+        one.run(client.aclose())
+
+
+def test_stream_whose_end_hangs_in_one_loop_is_not_awaited_in_another() -> None:
+    client = Simulator(equities=3, equity_options=3, chain_rows=3, warrants=1).client()
+
+    async def leave(stream: Any) -> None:
+        stream.leave()
+
+    with asyncio.Runner() as one, asyncio.Runner() as other:
+        stream = one.run(ready(client.stream.quotes(["AAPL"])))
+        one.run(leave(stream))
+        assert stream._link._endings  # they take some turns of the loop, which stands
+        with pytest.raises(ConfigurationError, match=OTHER_LOOP):
+            other.run(asyncio.wait_for(_awaiting(stream.aclose()), 0.5))
         one.run(client.aclose())
 
 

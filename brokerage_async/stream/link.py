@@ -206,6 +206,7 @@ class Link(ABC, Generic[C, S]):
     async def join(self) -> None:
         """Wait until a connection without consumers is closed."""
         if endings := self._endings - {asyncio.current_task()}:
+            self.check_loop()
             await asyncio.wait(endings)
 
     async def aclose(self) -> None:
@@ -445,7 +446,7 @@ class EventStream(Generic[E]):
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits. The last stream of a connection closes it."""
-        if self._is_attached and self._sink.error is None:
+        if self._sink.leave is not None:  # it is attached
             self._link.check_loop()
         self.leave()
         if self._is_attached:
