@@ -157,11 +157,12 @@ class MarketCursor(Cursor[Boundary]):
         clock = running_loop().time()
         if self._began is None:
             self._began = self._hastened_at = clock
-        unknown = self.feed.latest is None or self._is_stale()
+        known, now = boundaries((self.feed.latest or {}).values(), extended=self._extended), self._now()
+        is_over = bool(known) and known[-1].at <= now  # this machine has slept, and another answer has shown the time
+        unknown = self.feed.latest is None or is_over or self._is_stale()
         if unknown and clock - self._hastened_at >= MAX_SLEEP:  # an hour until the next poll would be long
             self._hastened_at = clock
             self.feed.hasten()
-        known, now = boundaries((self.feed.latest or {}).values(), extended=self._extended), self._now()
         self.max_wait: float | None = seconds_to_next(known, now, MAX_SLEEP)
         if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable

@@ -266,6 +266,23 @@ async def test_market_watcher_stale_clock_reads_the_timetable_at_once() -> None:
         assert reads == [0, 120, 180, 240, 300]
 
 
+async def test_market_watcher_after_weeks_of_sleep_reads_the_timetable_at_once() -> None:
+    """Another answer has shown the time: the clock is right again, and the timetable is over."""
+    wall, loop = Wall(), asyncio.get_running_loop()
+
+    async def fetch() -> list[MarketSession]:
+        return timetable(*timetable_range(wall()))
+
+    async with watching(wall, fetch) as market:
+        waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
+        await asyncio.sleep(150)
+        wall.off = timedelta(days=40, hours=4)  # 02-09, 16:02 UTC
+        change = await waiting
+        while f"{change.kind} {change.at:%m-%d %H:%M}" != "opened 02-09 14:30":
+            change = await anext(market)
+    assert loop.time() < 150 + 120
+
+
 @for_each(
     "off, expected", [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)]
 )
