@@ -53,7 +53,11 @@ def utc_now() -> datetime:
 
 def _comparable(interval: float | Pacing) -> object:
     """Return what tells intervals apart. A pacing object may not be hashable, as one of a dataclass."""
-    return interval if isinstance(interval, Hashable) else id(interval)
+    try:
+        hash(interval)
+    except TypeError:  # a frozen one tells only then that it holds a list
+        return id(interval)
+    return interval
 
 
 @attrs.frozen(kw_only=True)

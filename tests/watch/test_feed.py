@@ -408,15 +408,22 @@ async def test_conditional_executor_delegates_other_reads() -> None:
 class Pace:
     """A pacing function that compares its values, and is not hashable for that."""
 
-    seconds: float
+    seconds: list[float]
 
     async def __call__(self) -> float:
-        return self.seconds
+        return self.seconds[0]
 
 
-async def test_pacing_objects_need_not_be_hashable() -> None:
-    pace = Pace(1.0)
-    assert Schedule(interval=pace) == Schedule(interval=pace) != Schedule(interval=Pace(1.0))
+@attrs.frozen
+class FrozenPace(Pace):
+    """One that has a hash, but for a value that has none."""
+
+
+@for_each("kind", [Pace, FrozenPace])
+@on_virtual_time
+async def test_pacing_objects_need_not_be_hashable(kind: type[Pace]) -> None:
+    pace = kind([1.0])
+    assert Schedule(interval=pace) == Schedule(interval=pace) != Schedule(interval=kind([1.0]))
     assert hash(Schedule(interval=pace)) == hash(Schedule(interval=pace))
     async with client_of(FakeTransport(listed("a"))) as client:
         for interval in (pace, pace):
