@@ -131,7 +131,7 @@ class Seconds(float):
     """A float of another type, as numpy has."""
 
 
-class Kind(str, Enum):
+class Kind(str, Enum):  # noqa: UP042 - the str() of a StrEnum is its value
     """An enumeration, of which str() gives the name."""
 
     QUOTE = "Quote"
