@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import date, timedelta
 from decimal import Decimal
@@ -59,95 +59,67 @@ def changed(row: Row, **values: Any) -> Row:
     return {**row, **{name.replace("_", "-"): value for name, value in values.items()}}
 
 
-def pages() -> list[Page]:
-    """Return equities, equity options, future options, and orders of two legs that were filled."""
-    return asyncio.run(_pages())
-
-
 def page_of(model: type[Any]) -> Page:
     """Return the page of a model."""
-    return next(page for page in pages() if page.model is model)
-
-
-def chain() -> Page:
-    """Return the futures option chain of 20,000 rows."""
-    return asyncio.run(_chain())
-
-
-def holdings() -> list[Page]:
-    """Return a nested option chain of 5,000 strikes, market data of 100 symbols (twice), and 500 positions."""
-    return asyncio.run(_holdings())
-
-
-class _Recording:
-    """Another transport that keeps the last body."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-        self.body = b""
-
-    async def send(self, request: Any) -> Any:
-        response = await self.inner.send(request)
-        self.body = response.body
-        return response
-
-    async def close(self) -> None:
-        await self.inner.close()
+    return next(page for page in asyncio.run(pages()) if page.model is model)
 
 
 @asynccontextmanager
-async def _recorded(**options: Any) -> AsyncIterator[tuple[Simulator, Client, Callable[..., Page]]]:
-    """Yield a simulated service, its client, and a function that returns the last answer as a page."""
+async def _simulated(**options: Any) -> AsyncIterator[tuple[Simulator, Client, Any]]:
+    """Yield a simulated service, its client, and the same client with raw answers."""
     # Identifiers as strings: the peer refuses the numbers that the service was seen to send.
     sim = Simulator(wire="documented", **options)
-    transport = _Recording(sim.transport())
-    async with Client(sim.environment, sim.credentials, transport=transport) as client:
-        yield sim, client, lambda operation, name="": Page(name or operation.name, operation, transport.body)
+    async with sim.client() as client:
+        yield sim, client, client.with_raw_response
 
 
-async def _chain() -> Page:
-    async with _recorded() as (_, client, page):
-        await client.instruments.futures_option_chain("ES")
-        return page(operations.INSTRUMENTS_FUTURES_OPTION_CHAIN)
+async def chain() -> Page:
+    """Return the futures option chain of 20,000 rows."""
+    operation = operations.INSTRUMENTS_FUTURES_OPTION_CHAIN
+    async with _simulated() as (_, _, raw):
+        return Page(operation.name, operation, (await raw.instruments.futures_option_chain("ES")).body)
 
 
-async def _pages() -> list[Page]:
-    async with _recorded() as (sim, client, page):
-        await client.instruments.equities(per_page=ROWS).collect(ROWS)
-        found = [page(operations.INSTRUMENTS_EQUITIES)]
-        options = await client.instruments.equity_options()
-        found.append(page(operations.INSTRUMENTS_EQUITY_OPTIONS))
-        await client.instruments.futures_option_chain("ES")
-        found.append(page(operations.INSTRUMENTS_FUTURES_OPTION_CHAIN))
-        await _fill(sim, client, options, DISTINCT_ORDERS)
-        await client.orders.list(sim.account_numbers[0], per_page=DISTINCT_ORDERS).collect(DISTINCT_ORDERS)
-        orders = page(operations.ORDERS_LIST)
+async def pages() -> list[Page]:
+    """Return equities, equity options, future options, and orders of two legs that were filled."""
+    async with _simulated() as (sim, client, raw):
+        options = await raw.instruments.equity_options()
+        answers = {
+            operations.INSTRUMENTS_EQUITIES: await raw.instruments.equities(per_page=ROWS),
+            operations.INSTRUMENTS_EQUITY_OPTIONS: options,
+            operations.INSTRUMENTS_FUTURES_OPTION_CHAIN: await raw.instruments.futures_option_chain("ES"),
+        }
+        await _fill(sim, client, options.parse(), DISTINCT_ORDERS)
+        listed = await raw.orders.list(sim.account_numbers[0], per_page=DISTINCT_ORDERS)
+    found = [Page(operation.name, operation, answer.body) for operation, answer in answers.items()]
+    orders = Page(operations.ORDERS_LIST.name, operations.ORDERS_LIST, listed.body)
     return [
         *(each.with_rows(each.rows()[:ROWS]) for each in found),
         orders.with_rows(orders.rows() * (ROWS // DISTINCT_ORDERS)),
     ]
 
 
-async def _holdings() -> list[Page]:
-    async with _recorded(environment="production") as (sim, client, page):
+async def holdings() -> list[Page]:
+    """Return a nested option chain of 5,000 strikes, market data of 100 symbols (twice), and 500 positions."""
+    async with _simulated(environment="production") as (sim, client, raw):
         options = await client.instruments.equity_options()
         half = SYMBOLS // 2
         equities = await client.instruments.equities(per_page=half).collect(half)
-        await client.market_data.by_type(
+        quotes = await raw.market_data.by_type(
             equity=[str(each.symbol) for each in equities], equity_option=[str(each.symbol) for each in options[:half]]
         )
-        prices = page(operations.MARKET_DATA_BY_TYPE, "market data of 100 symbols")
         await _fill(sim, client, options, DISTINCT_ORDERS // 2)
-        await client.positions.list(sim.account_numbers[0])
-        positions = page(operations.POSITIONS_LIST, "500 positions")
-        await client.option_chains.nested("AAPL")
-        chain = page(operations.OPTION_CHAINS_NESTED, "nested option chain of 5,000 strikes")
+        listed = await raw.positions.list(sim.account_numbers[0])
+        strikes = await raw.option_chains.nested("AAPL")
+    prices = Page("market data of 100 symbols", operations.MARKET_DATA_BY_TYPE, quotes.body)
+    positions = Page("500 positions", operations.POSITIONS_LIST, listed.body)
+    nested = Page("nested option chain of 5,000 strikes", operations.OPTION_CHAINS_NESTED, strikes.body)
     moments = _moments(prices)
     prices = attrs.evolve(prices, body=moments[0])
     polled = attrs.evolve(prices, name=f"{prices.name}, polled while prices move", later=tuple(moments[1:]))
     held = positions.rows()
     rows = [_position(held[n % len(held)], n) for n in range(POSITIONS)]
-    return [_with_strikes(chain), prices, polled, positions.with_rows(rows)]
+    return [_with_strikes(nested), prices, polled, positions.with_rows(rows)]
 
 
 async def _fill(sim: Simulator, client: Client, options: list[models.EquityOption], orders: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from itertools import cycle, islice
 from time import process_time
@@ -27,7 +28,7 @@ def measure(rounds: int) -> list[Result]:
     """Measure pages, then bodies that programs poll, then requests and comparisons."""
     columns: dict[str, list[list[float]]] = {}
     details: list[Result] = []
-    pages = bodies.pages()
+    pages = asyncio.run(bodies.pages())
     for page in pages:
         contenders = _contenders(page)
         for mine, *others in GROUPS:
@@ -48,7 +49,7 @@ def measure(rounds: int) -> list[Result]:
         result("    mean of the pages, x msgspec untyped", means(columns["msgspec untyped"])),
         result("converter.structure(list of dicts), x peer", means(columns["peer dicts"]), bound=0.45, aim=0.40),
         result("one unknown field on every row, x clean decode", means(columns["clean"]), bound=1.5, aim=1.1),
-        *(_holding(page, rounds) for page in bodies.holdings()),
+        *(_holding(page, rounds) for page in asyncio.run(bodies.holdings())),
         _encode(rounds),
         _compare(next(page for page in pages if page.model is models.Order), rounds),
     ]

@@ -29,7 +29,7 @@ def measure(rounds: int) -> list[Result]:
 
     few = max(2, rounds // 4)
     held, theirs = run("memory", "ours"), run("memory", "peer")
-    chain = bodies.chain().body
+    chain = asyncio.run(bodies.chain()).body
     decoding = {name: partial(run, "gap", body=change(chain)) for name, change in ENVELOPES.items()}
     gaps = times(decoding, 2 * few, warm_up=0)
     imports = times({name: partial(run, "import_time", name) for name in IMPORTS}, 2 * few, warm_up=0)
