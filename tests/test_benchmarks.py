@@ -8,7 +8,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from benchmarks import report
-from benchmarks.placing_worker import CountingJournal
+from benchmarks.placing import CountingJournal
 from brokerage_async.journal import MemoryJournal
 
 
