@@ -13,7 +13,7 @@ from pathlib import Path
 
 from brokerage_async.simulator import Simulator
 
-from .documents import PAGES, ROOT, Block, every_block
+from .documents import PAGES, ROOT, Block
 
 MARKS = {
     "command: main job": ".ci/run",
@@ -108,7 +108,7 @@ def main(names: list[str]) -> int:
     print(*problems, sep="\n")
     found = [block for page in pages for block in blocks(page)]
     elsewhere, nowhere = sum(map(runs_elsewhere, found)), sum(map(cannot_run, found))
-    python, here = sum(len(every_block(page)) for page in pages), len(found) - elsewhere - nowhere
+    python, here = sum(len(Block.all_of(page, "python")) for page in pages), len(found) - elsewhere - nowhere
     print(f"{python} Python and {elsewhere} console blocks are run by the tests, {here} here, {nowhere} nowhere")
     print(f"blocks with a problem: {len(problems)}")
     return 1 if problems else 0

@@ -49,12 +49,7 @@ class Block:
 
 def blocks(page: Path, mark: str = "") -> list[tuple[int, str]]:
     """Return line and content of the Python blocks of a page under a mark, or of those without any."""
-    return [(line, block) for line, found, block in every_block(page) if found == mark]
-
-
-def every_block(page: Path) -> list[tuple[int, str, str]]:
-    """Return line, mark and content of the Python blocks of a page."""
-    return [(block.line, block.mark, block.source) for block in Block.all_of(page, "python")]
+    return [(block.line, block.source) for block in Block.all_of(page, "python") if block.mark == mark]
 
 
 def program(title: str) -> str:
@@ -67,22 +62,21 @@ def program(title: str) -> str:
 def modules() -> dict[str, str]:
     """Return the source of every block, cells of notebooks apart, by a name made of page and line."""
     return {
-        f"{re.sub(r'[^a-z]', '_', page.stem.lower())}_line_{line}": block
+        f"{re.sub(r'[^a-z]', '_', page.stem.lower())}_line_{block.line}": block.source
         for page in PAGES
-        for line, mark, block in every_block(page)
-        if mark not in (NOTEBOOK, THEIRS)
+        for block in Block.all_of(page, "python")
+        if block.mark not in (NOTEBOOK, THEIRS)
     }
 
 
 def write(folder: Path) -> None:
     """Write the modules into the folder ``strict``, with a comment that asks pyright for that mode, or ``other``."""
-    for kind in ("strict", "other"):
+    comments = {"strict": "\n# pyright: strict\n", "other": ""}
+    for kind in comments:
         (folder / kind).mkdir()
     for name, source in modules().items():
-        if name.partition("_line_")[0] in STRICT:
-            (folder / "strict" / f"{name}.py").write_text(f"{source}\n# pyright: strict\n", "utf-8")
-        else:
-            (folder / "other" / f"{name}.py").write_text(source, "utf-8")
+        kind = "strict" if name.partition("_line_")[0] in STRICT else "other"
+        (folder / kind / f"{name}.py").write_text(source + comments[kind], "utf-8")
 
 
 if __name__ == "__main__":

@@ -132,7 +132,11 @@ def _operation(node: Node, answers: _Answers, shared: dict[str, dict[str, Any]])
         flat["servers"] = [server]
     if (parameters := node.unresolved("parameters")) is not None:
         written = [parameters.child(index, value) for index, value in enumerate(parameters.value)]
-        flat["parameters"] = [_shared("parameters", each, _parameter(each.resolved()), shared) for each in written]
+        flat["parameters"] = []
+        for each in written:
+            members, schema = each.resolved().members, each.resolved().unresolved("schema")
+            typed = {} if schema is None else {"schema": property_schema(schema, received=False)}
+            flat["parameters"].append(_shared("parameters", each, members | typed, shared))
     if (body := node.get("requestBody")) is not None:
         flat["requestBody"] = _local(body.value)
     if "responses" in node.members:
@@ -142,13 +146,6 @@ def _operation(node: Node, answers: _Answers, shared: dict[str, dict[str, Any]])
             found = answers.response(each.resolved()) if status[:1] == "2" else _local(each.resolved().value)
             flat["responses"][status] = _shared("responses", each, found, shared)
     return flat
-
-
-def _parameter(node: Node) -> dict[str, Any]:
-    schema = node.unresolved("schema")
-    if schema is None:
-        return dict(node.members)
-    return {**node.members, "schema": property_schema(schema, received=False)}
 
 
 def _shared(section: str, written: Node, flat: dict[str, Any], shared: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -247,28 +244,16 @@ def _add_links(paths: dict[str, dict[str, Any]], root: Node) -> None:
         elif unknown := [name for name in names if name not in operations]:
             node.problem(f"must name operations, got {', '.join(map(repr, unknown))}")
         else:
-            _link(node, *operations[given["from"]], [(name, operations[name][0]) for name in given["to"]])
-
-
-def _link(node: Node, path: str, operation: dict[str, Any], targets: list[tuple[str, str]]) -> None:
-    """Add links from one operation to others, each with its path."""
-    parameter, value = node.string("parameter"), node.string("value")
-    kept = set(_variables(path)) - {parameter}
-    for name, target in targets:
-        if parameter not in _variables(target):
-            node.problem(f"{name} must have the path parameter {parameter!r}")
-            continue
-        link = {
-            "operationId": name,
-            "parameters": {
-                **{each: f"$request.path.{each}" for each in _variables(target) if each in kept},
-                parameter: f"$response.body#{value}",
-            },
-        }
-        for status, response in operation["responses"].items():
-            if status[0] == "2":
-                response.setdefault("links", {})[name] = link
-
-
-def _variables(path: str) -> list[str]:
-    return re.findall(r"\{(\w+)\}", path)
+            path, operation = operations[given["from"]]
+            parameter = node.string("parameter")
+            kept = {*re.findall(r"\{(\w+)\}", path)} - {parameter}
+            for name in given["to"]:
+                variables = re.findall(r"\{(\w+)\}", operations[name][0])
+                if parameter not in variables:
+                    node.problem(f"{name} must have the path parameter {parameter!r}")
+                    continue
+                values = {each: f"$request.path.{each}" for each in variables if each in kept}
+                values[parameter] = f"$response.body#{node.string('value')}"
+                for status, response in operation["responses"].items():
+                    if status[0] == "2":
+                        response.setdefault("links", {})[name] = {"operationId": name, "parameters": values}

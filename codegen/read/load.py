@@ -44,10 +44,20 @@ def read(document: Document) -> Spec:
     models: dict[str, Model] = {}
     enums: dict[str, Enum] = {}
     root = document.root()
-    for section, schema in (root.get("components") or root).items():
-        if section == "schemas":
-            for name, component in schema.items():
-                _read_component(name, component, models, enums)
+    for name, node in (root.get("components") or root).items("schemas"):
+        if node.component not in (name, None):
+            node.problem(f"must be listed in openapi.yaml under its own name, got {name!r}")
+        if name in ENVELOPES:
+            continue
+        if not node.string("description"):
+            node.problem("description is missing")
+        check_section(node)
+        if "enum" in node.members:
+            enums[name] = _read_enum(name, node)
+        elif node.members.get("type") == "object" and "properties" in node.members:
+            models[name] = _read_model(name, node)
+        else:
+            node.problem("must be an enumeration or an object with properties")
     _check_restatements(root, models)
     _check_takes(root, models, enums)
     operations = read_operations(root, models, enums)
@@ -80,22 +90,6 @@ def read(document: Document) -> Spec:
         behaviours=behaviours,
         stream_caps=document.root("market_events.yaml").members.get("x-caps", {}),
     )
-
-
-def _read_component(name: str, node: Node, models: dict[str, Model], enums: dict[str, Enum]) -> None:
-    if node.component not in (name, None):
-        node.problem(f"must be listed in openapi.yaml under its own name, got {name!r}")
-    if name in ENVELOPES:
-        return
-    if not node.string("description"):
-        node.problem("description is missing")
-    check_section(node)
-    if "enum" in node.members:
-        enums[name] = _read_enum(name, node)
-    elif node.members.get("type") == "object" and "properties" in node.members:
-        models[name] = _read_model(name, node)
-    else:
-        node.problem("must be an enumeration or an object with properties")
 
 
 def _read_enum(name: str, node: Node) -> Enum:

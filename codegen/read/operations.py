@@ -60,7 +60,12 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
     identity = models[result].identity if result in models and shape in ("page", "many") else None
     if shape == "page" and identity is None:
         node.problem(f"{result} needs x-identity, because its lists come in pages: [] if nothing identifies a row")
-    body, body_required = _read_body(node)
+    body = None
+    if (request := node.get("requestBody")) is not None:
+        schema = json_schema(request)
+        body = None if schema is None else schema.component
+        if body is None:
+            request.problem("content.application/json.schema must be a $ref to a component")
     if node.members.get("x-flatten-body") and body in models and any(field.required for field in models[body].fields):
         node.problem(f"x-flatten-body requires optional fields only: {body} has required ones")
     host = node.members.get("x-host")
@@ -83,7 +88,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         parameters=parameters,
         body=body,
         body_name=node.string("x-body-name", "body"),
-        body_required=body_required,
+        body_required=bool(body and request and request.members.get("required")),
         flatten_body=bool(node.members.get("x-flatten-body")),
         rules=read_rules(node, {parameter.wire for parameter in parameters}),
         service_rules=read_rules(node, {parameter.wire for parameter in parameters}, "x-service-rules"),
@@ -145,17 +150,6 @@ def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:
     for missing in sorted(set(re.findall(r"{([^}]+)}", path)) ^ in_path):
         node.problem(f"{missing!r} must be both in the path {path} and among its parameters")
     return tuple(parameters)
-
-
-def _read_body(node: Node) -> tuple[str | None, bool]:
-    body = node.get("requestBody")
-    if body is None:
-        return None, False
-    schema = json_schema(body)
-    if schema is None or schema.component is None:
-        body.problem("content.application/json.schema must be a $ref to a component")
-        return None, False
-    return schema.component, bool(body.members.get("required"))
 
 
 def json_schema(node: Node) -> Node | None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from ..naming import has_form
 from .document import Document, Node
 
-EFFECTS = ("read", "preflight", "mutate")
-SCOPES = ("read", "trade")
-PROVENANCES = ("documented", "recorded", "published", "client", "library")
 WIRE_FORMS = (
     "integer", "number", "string", "epoch-ms", "epoch-day", "zero", "nan", "non-finite", "empty", "date-text", "loose",
     "minus-one", "mapping",
@@ -22,9 +19,9 @@ KEYS = {
 
 #: The keys with a fixed set of values, and all keys.
 _CHOICES = {
-    "x-effect": EFFECTS,
-    "x-scope": SCOPES,
-    "x-provenance": PROVENANCES,
+    "x-effect": ("read", "preflight", "mutate"),
+    "x-scope": ("read", "trade"),
+    "x-provenance": ("documented", "recorded", "published", "client", "library"),
     "x-result": ("one", "many"),
     "x-keys": tuple(KEYS),
     **dict.fromkeys(
@@ -55,7 +52,11 @@ def check_vocabulary(document: Document) -> None:
     """Record unknown ``x-`` keys, values outside their set, and invalid names."""
     for node in document.objects():
         if node.path and node.path[-1] == "properties":
-            _check_property_names(node)
+            keys = node.document.root(node.file).string("x-keys")
+            form = keys if keys in KEYS else "dashes"
+            for name in node.members:
+                if not has_form(form, str(name)):
+                    node.problem(f"property must be {KEYS[form]}, got {name!r}")
         elif not node.path or node.path[-1] not in ("schemas", "paths", "parameters", "responses", "callbacks"):
             _check_extensions(node)
         if node.reference() is not None:
@@ -79,11 +80,3 @@ def _check_extensions(node: Node) -> None:
             for form in value if isinstance(value, list) else [value]:
                 if form not in WIRE_FORMS:
                     node.problem(f"x-wire must list forms out of {', '.join(WIRE_FORMS)}, got {form!r}")
-
-
-def _check_property_names(node: Node) -> None:
-    keys = node.document.root(node.file).string("x-keys")
-    form = keys if keys in KEYS else "dashes"
-    for name in node.members:
-        if not has_form(form, str(name)):
-            node.problem(f"property must be {KEYS[form]}, got {name!r}")

@@ -60,8 +60,11 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> dict[str, 
         returns = returns.replace("list[", "builtins.list[")
     flat = spec.models[operation.body].fields if operation.body and operation.flatten_body else ()
     body = [f"body={operation.body_name}"] if operation.body else []
-    if flat:
-        body = [f"body={operation.body}({', '.join(f'{field.name}={_model_argument(field)}' for field in flat)})"]
+    if flat:  # validation reports values that are not a `str`
+        given = {each.name: each.name for each in flat}
+        enums = [(each.name, each.type.name) for each in flat if each.type.kind == "enum"]
+        given |= {name: f"{kind}({name}) if isinstance({name}, str) else {name}" for name, kind in enums}
+        body = [f"body={operation.body}({', '.join(f'{name}={value}' for name, value in given.items())})"]
     required = [_argument(each, operation) for each in operation.parameters if each.required]
     if operation.body and not flat:
         annotation = operation.body if operation.body_required else f"{operation.body} | None = None"
@@ -79,13 +82,6 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> dict[str, 
         "source": docstrings.source(operation.section, operation.provenance, request),
         "passed": ", ".join([*(f"{each.name}={each.name}" for each in operation.parameters), *body]),
     }
-
-
-def _model_argument(field: Field) -> str:
-    """Return the expression of a flattened field. Validation reports values that are not a `str`."""
-    if field.type.kind != "enum":
-        return field.name
-    return f"{field.type.name}({field.name}) if isinstance({field.name}, str) else {field.name}"
 
 
 def _argument(each: Parameter | Field, operation: Operation) -> tuple[str, str, str]:

@@ -65,7 +65,11 @@ def render(spec: Spec, header: str) -> str:
         use_type_checking_imports=False,
         formatters=[],  # `write` formats, in the style of the project from any directory
     )
-    source = generate(_document(spec), config=config)
+    schemas = {enum.name: _enum(enum) for enum in spec.enums.values()}
+    schemas |= {model.name: _object(model) for model in spec.models.values()}
+    info = {"title": "models", "version": "0"}
+    document = {"openapi": "3.1.0", "info": info, "paths": {}, "components": {"schemas": schemas}}
+    source = generate(document, config=config)
     if not isinstance(source, str):
         raise TypeError(f"datamodel-code-generator must return one module, got {type(source).__name__}")
     exported = "".join(f'    "{name}",\n' for name in sorted([*spec.enums, *spec.models]))
@@ -89,17 +93,6 @@ def _restatements(spec: Spec) -> defaultdict[str, dict[str, Any]]:
             hints = {field.name: field.type.name or _HINTS[field.type.kind] for field in fields}
             data[model.name] = {"restated": hints, "sources": model.restates.sources, "takes": spec.takes}
     return data
-
-
-def _document(spec: Spec) -> dict[str, Any]:
-    schemas = {enum.name: _enum(enum) for enum in spec.enums.values()}
-    schemas |= {model.name: _object(model) for model in spec.models.values()}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "models", "version": "0"},
-        "paths": {},
-        "components": {"schemas": schemas},
-    }
 
 
 def _enum(enum: Enum) -> dict[str, Any]:

@@ -137,6 +137,8 @@ def test_load_properties_with_one_python_name_are_a_problem(name: str, toy: Path
         ("tags: 3", ["openapi.yaml: $.tags: must be an array, got 3"]),
         ("components: {schemas: 1}", ["openapi.yaml: $.components.schemas: must be an object, got 1"]),
         ("x-keys: spaces", ["openapi.yaml: $: x-keys must be one of dashes, underscores, camel-case, got 'spaces'"]),
+        ('a: {$ref: "other.yaml#/b"}', ["openapi.yaml: $.a: $ref 'other.yaml#/b': unknown file other.yaml"]),
+        ('a: {$ref: "#/a"}', ["openapi.yaml: $.a: $ref '#/a' is circular"]),
         ('a: [{b: {$ref: "#/b"}}]', ["openapi.yaml: $.a[0].b: $ref '#/b': 'b' not found in openapi.yaml"]),
     ],
 )

@@ -41,12 +41,9 @@ def test_check_reports_stale_files_and_writes_nothing(toy: Path, out: Path, caps
     assert main(["--schema", str(toy), "--out", str(out)]) == 0
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 0
     assert "up to date" in capsys.readouterr().out
-
-
-def test_main_check_missing_and_left_over_files_are_stale(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (out / "operations.py").unlink()
     (out / "obsolete.py").write_text("")
-    assert main(["--check", "--schema", str(TOY), "--out", str(out)]) == 1
+    assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
     assert "operations.py, obsolete.py" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from codegen.naming import pascal
 from tests.schema.bundle import OPERATIONS
 
-from .results import LISTS, Result, properties_of, run_npm
+from .results import LISTS, Result, properties_of
 
 #: ``Typed<Rows, Keys>`` is true for an object type with these keys. False for any, unknown and never.
 HELPERS = """\
@@ -29,15 +29,20 @@ export const rejected: [Typed<any, "id">, Typed<unknown, "id">, Typed<never, "id
 _ERROR = re.compile(r"^check\.ts\((\d+),")
 
 
+def run_npm(tools: Path, name: str, *arguments: str | Path, folder: Path, check: bool = True) -> str:
+    command = [tools / "node_modules" / ".bin" / name, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=check, timeout=300).stdout
+
+
 def typescript(bundle: Path, tools: Path, folder: Path) -> list[Result]:
-    run_npm(tools, "openapi-typescript", [bundle, "-o", "openapi-typescript.d.ts"], folder=folder)
-    run_npm(tools, "openapi-ts", ["-i", bundle, "-o", "hey-api", "-p", "@hey-api/typescript"], folder=folder)
+    run_npm(tools, "openapi-typescript", bundle, "-o", "openapi-typescript.d.ts", folder=folder)
+    run_npm(tools, "openapi-ts", "-i", bundle, "-o", "hey-api", "-p", "@hey-api/typescript", folder=folder)
     source, lines = assertions()
     (folder / "check.ts").write_text(source, "utf-8")
     (folder / "tsconfig.json").write_text(
         json.dumps({"compilerOptions": {"strict": True, "noEmit": True, "skipLibCheck": True}, "files": ["check.ts"]})
     )
-    failed = problems(run_npm(tools, "tsc", ["-p", ".", "--pretty", "false"], folder=folder, check=False), lines)
+    failed = problems(run_npm(tools, "tsc", "-p", ".", "--pretty", "false", folder=folder, check=False), lines)
     return [
         Result(tool=tool, check="typed rows", total=len(LISTS), problems=tuple(failed.get(tool, ())))
         for tool in ("openapi-typescript", "@hey-api/openapi-ts")
@@ -79,7 +84,7 @@ DEFINITION = "const __redoc_definition = "
 
 def redoc(bundle: Path, tools: Path, folder: Path) -> list[Result]:
     page = folder / "redoc.html"
-    run_npm(tools, "redocly", ["build-docs", bundle, "-o", page])
+    run_npm(tools, "redocly", "build-docs", bundle, "-o", page, folder=folder)
     shown = definition(page.read_text("utf-8"))
     operations = {each["operationId"]: each for item in shown["paths"].values() for each in item.values()}
     hidden = tuple(name for name, operation in operations.items() if not shows_fields(shown, name, operation))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ import openapi_generator_cli
 
 from tests.schema.bundle import Body, alternatives, answers, name_of
 
-from .results import Result, properties_of, typed_rows
+from .results import Result, judged, properties_of
 
-TOOL = "openapi-generator"
 PACKAGE = "generated_by_openapi_generator"
 
 
@@ -30,10 +28,8 @@ def run(bundle: Path, folder: Path) -> list[Result]:
     sys.path.insert(0, str(output))
     models = importlib.import_module(f"{PACKAGE}.models")
     bodies = [body for body in answers() if body.exchange.status < 500]
-    return [
-        typed_rows(TOOL, functools.partial(has_typed_rows, models)),
-        Result(tool=TOOL, check="answers parsed", total=len(bodies), problems=tuple(refusals(models, bodies))),
-    ]
+    typed, refused = partial(has_typed_rows, models), partial(refusal, models)
+    return judged("openapi-generator", "answers parsed", typed, bodies, refused)
 
 
 def has_typed_rows(models: Any, component: str) -> bool:
@@ -43,18 +39,16 @@ def has_typed_rows(models: Any, component: str) -> bool:
     return typed and set(properties_of(component)) <= keys
 
 
-def refusals(models: Any, bodies: Iterable[Body]) -> Iterable[str]:
-    """Yield every answer that the models of its operation do not take, or read nothing from, with the reason."""
-    for body in bodies:
-        errors = []
-        for schema in alternatives(body.schema):
-            try:
-                if is_read(models, schema, json.loads(body.source)):
-                    break
-            except Exception as error:
-                errors.append(" ".join(repr(error).split()))
-        else:
-            yield f"{body}: {'; '.join(errors) or 'nothing was read'}"
+def refusal(models: Any, body: Body) -> str | None:
+    """Return why the models of its operation do not take an answer, or that they read nothing from it."""
+    errors = []
+    for schema in alternatives(body.schema):
+        try:
+            if is_read(models, schema, json.loads(body.source)):
+                return None
+        except Exception as error:
+            errors.append(" ".join(repr(error).split()))
+    return "; ".join(errors) or "nothing was read"
 
 
 def is_read(models: Any, schema: dict[str, Any], raw: Any) -> bool:

@@ -1,10 +1,9 @@
 """datamodel-code-generator: its pydantic models have typed rows and accept every answer of the vectors."""
 
-import functools
 import importlib.util
 import operator
 import sys
-from collections.abc import Iterable
+from functools import partial, reduce
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -16,18 +15,14 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tests.schema.bundle import Body, alternatives, answers, name_of, requests
 
-from .results import Result, properties_of, typed_rows
-
-TOOL = "datamodel-code-generator"
+from .results import Result, judged, properties_of
 
 
 def run(bundle: Path, folder: Path) -> list[Result]:
     models = generated(bundle, folder)
     bodies = [*answers(), *requests()]
-    return [
-        typed_rows(TOOL, functools.partial(has_typed_rows, models)),
-        Result(tool=TOOL, check="bodies accepted", total=len(bodies), problems=tuple(refusals(models, bodies))),
-    ]
+    typed, refused = partial(has_typed_rows, models), partial(refusal, models)
+    return judged("datamodel-code-generator", "bodies accepted", typed, bodies, refused)
 
 
 def generated(bundle: Path, folder: Path) -> ModuleType:
@@ -63,10 +58,10 @@ def kind_of(models: ModuleType, schema: dict[str, Any]) -> Any:
     return vars(models)[name_of(schema)] if "$ref" in schema else str
 
 
-def refusals(models: ModuleType, bodies: Iterable[Body]) -> Iterable[str]:
-    for body in bodies:
-        kinds = [kind_of(models, each) for each in alternatives(body.schema)]
-        try:
-            TypeAdapter(functools.reduce(operator.or_, kinds)).validate_json(body.source)
-        except ValidationError as error:
-            yield f"{body}: {' '.join(str(error).split())}"
+def refusal(models: ModuleType, body: Body) -> str | None:
+    kinds = [kind_of(models, each) for each in alternatives(body.schema)]
+    try:
+        TypeAdapter(reduce(operator.or_, kinds)).validate_json(body.source)
+    except ValidationError as error:
+        return " ".join(str(error).split())
+    return None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import subprocess
 import sys
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,10 @@ import attrs
 import httpx
 
 from codegen.naming import snake
-from tests.schema.bundle import answers
+from tests.schema.bundle import Body, answers
 
-from .results import Result, properties_of, typed_rows
+from .results import Result, judged, properties_of
 
-TOOL = "openapi-python-client"
 PACKAGE = "generated_python_client"
 
 
@@ -32,10 +30,7 @@ def run(bundle: Path, folder: Path) -> list[Result]:
     sys.path.insert(0, str(folder))
     models = importlib.import_module(f"{PACKAGE}.models")
     bodies = [body for body in answers() if body.exchange.status < 500]
-    return [
-        typed_rows(TOOL, functools.partial(has_typed_rows, models)),
-        Result(tool=TOOL, check="answers parsed", total=len(bodies), problems=tuple(refusals(bodies))),
-    ]
+    return judged("openapi-python-client", "answers parsed", partial(has_typed_rows, models), bodies, refusal)
 
 
 def has_typed_rows(models: Any, component: str) -> bool:
@@ -46,18 +41,16 @@ def has_typed_rows(models: Any, component: str) -> bool:
     return typed and len(fields) == len(properties_of(component))
 
 
-def refusals(bodies: Iterable[Any]) -> Iterable[str]:
-    """Yield every answer that the client does not parse, or not as a model."""
+def refusal(body: Body) -> str | None:
+    """Return why the client does not parse an answer, or not as a model."""
     client = importlib.import_module(f"{PACKAGE}.client").Client(base_url="https://example.com")
-    for body in bodies:
-        namespace, _, _ = body.exchange.operation.partition(".")
-        module = importlib.import_module(f"{PACKAGE}.api.{namespace}.{snake(body.exchange.operation)}")
-        response = httpx.Response(body.exchange.status, content=body.source)
-        try:
-            parsed = module._parse_response(client=client, response=response)
-        except Exception as error:
-            yield f"{body}: {error!r}"
-            continue
-        rows = parsed if isinstance(parsed, list) else [parsed]
-        if not all(attrs.has(type(row)) or isinstance(row, str) for row in rows):
-            yield f"{body}: parsed as {type(parsed).__name__}"
+    namespace, _, _ = body.exchange.operation.partition(".")
+    module = importlib.import_module(f"{PACKAGE}.api.{namespace}.{snake(body.exchange.operation)}")
+    response = httpx.Response(body.exchange.status, content=body.source)
+    try:
+        parsed = module._parse_response(client=client, response=response)
+    except Exception as error:
+        return repr(error)
+    rows = parsed if isinstance(parsed, list) else [parsed]
+    are_models = all(attrs.has(type(row)) or isinstance(row, str) for row in rows)
+    return None if are_models else f"parsed as {type(parsed).__name__}"

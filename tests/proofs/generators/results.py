@@ -1,12 +1,10 @@
 """Results of the tools, and the lists that they must understand."""
 
-import subprocess
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
-from tests.schema.bundle import OPERATIONS, SCHEMAS, row_components
+from tests.schema.bundle import OPERATIONS, SCHEMAS, Body, row_components
 
 #: The component of the rows of every answer that is or may be a list, by operation.
 LISTS: dict[str, str] = {name: rows[0] for name in OPERATIONS if (rows := row_components(name))}
@@ -27,16 +25,20 @@ class Result:
         return f"{self.tool}: {self.check}: {passed} of {self.total}"
 
 
-def typed_rows(tool: str, is_typed: Callable[[str], bool]) -> Result:
+def judged(
+    tool: str,
+    check: str,
+    is_typed: Callable[[str], bool],
+    bodies: Sequence[Body],
+    refusal: Callable[[Body], str | None],
+) -> list[Result]:
+    """Return whether the rows of each list are typed, and the bodies that a tool does not take, with its reasons."""
     untyped = tuple(name for name, component in LISTS.items() if not is_typed(component))
-    return Result(tool=tool, check="typed rows", total=len(LISTS), problems=untyped)
-
-
-def run_npm(
-    tools: Path, name: str, arguments: Iterable[str | Path], *, folder: Path | None = None, check: bool = True
-) -> str:
-    command = [tools / "node_modules" / ".bin" / name, *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=check, timeout=300).stdout
+    refused = tuple(f"{body}: {reason}" for body in bodies if (reason := refusal(body)) is not None)
+    return [
+        Result(tool=tool, check="typed rows", total=len(LISTS), problems=untyped),
+        Result(tool=tool, check=check, total=len(bodies), problems=refused),
+    ]
 
 
 def properties_of(component: str) -> list[str]:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from brokerage_async.simulator import Simulator
-from tests.documents import ROOT, THEIRS, every_block
+from tests.documents import ROOT, THEIRS, blocks
 
 DOCS = ROOT / "docs"
 PAGES = (DOCS / "from-other-clients.md",)
@@ -52,10 +52,8 @@ def theirs(page: Path) -> list[str]:
 
 
 def called() -> frozenset[str]:
-    found = re.findall(
-        r"^\| `([\w.]+)[^`]*` \|", (DOCS / "reference" / "reports" / "interop.md").read_text("utf-8"), re.MULTILINE
-    )
-    return frozenset(found)
+    report = (DOCS / "reference" / "reports" / "interop.md").read_text("utf-8")
+    return frozenset(re.findall(r"^\| `([\w.]+)[^`]*` \|", report, re.MULTILINE))
 
 
 def unresolved(names: list[str]) -> list[str]:
@@ -80,11 +78,11 @@ async def run(block: str) -> int:
 
 
 def main() -> int:
-    blocks = [block for page in PAGES for _, mark, block in every_block(page) if mark == THEIRS]
-    failed = sum(asyncio.run(run(block)) != 0 for block in blocks)
+    found = [block for page in PAGES for _, block in blocks(page, THEIRS)]
+    failed = sum(asyncio.run(run(block)) != 0 for block in found)
     lacking = unresolved([name for page in PAGES for name in theirs(page) if name in PLACES])
-    print(*lacking, f"{len(blocks)} programs of theirs ran, {failed} failed; {len(lacking)} names missing", sep="\n")
-    return 1 if failed or lacking or not blocks else 0
+    print(*lacking, f"{len(found)} programs of theirs ran, {failed} failed; {len(lacking)} names missing", sep="\n")
+    return 1 if failed or lacking or not found else 0
 
 
 if __name__ == "__main__":
