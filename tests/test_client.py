@@ -20,7 +20,6 @@ from brokerage_async.client import PER_OPERATION
 from brokerage_async.config import AuthorizationCode
 from brokerage_async.models import NewWatchlist, NewWatchlistEntry
 from brokerage_async.protocol.response import Response
-from brokerage_async.simulator import Simulator
 from tests.fake_transport import LOST, FakeTransport, fail, ok
 from tests.http.calls import client_of, failure
 from tests.tables import for_each
@@ -277,15 +276,3 @@ async def test_names_are_those_of_this_client() -> None:
             anything: Any = wrong
             with pytest.raises(errors.ConfigurationError, match="method of this client"):
                 client.with_raw_response(anything)
-
-
-@pytest.mark.virtual_time(False)
-async def test_answers_of_the_simulator_have_the_same_result_raw() -> None:
-    async with Simulator() as brokerage, brokerage.client() as client:
-        account = brokerage.account_numbers[0]
-        raw = await client.with_raw_response.orders.live("me", [account])
-        assert raw.parse() == await client.orders.live("me", [account])
-        page = await client.with_raw_response.instruments.equities(per_page=5)
-        assert page.parse() == await client.instruments.equities(per_page=5).collect(5)
-        assert page.headers["content-type"].startswith("application/json")
-        assert (await client.with_raw_response.watchlists.create(TECH)).status == 201

@@ -2,7 +2,6 @@
 
 import json
 import pydoc
-from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import msgspec
 import pytest
 
 from brokerage_async._generated.endpoints import Instruments
-from brokerage_async.operation import BoundCall
 from codegen.bundle import document
 from codegen.bundle.examples import with_examples
 from codegen.read.document import Document
@@ -20,85 +18,7 @@ from codegen.render.docstrings import WIDTH, fill
 from codegen.render.index import INDEX, render
 from codegen.render.write import formatted, write
 from tests.codegen.support import TOY, Package, edit, imported, problems_of
-from tests.protocol.values import pairs
 from tests.tables import for_each
-from tests.vectors.exchange import Recorder
-
-
-async def test_method_passes_arguments_by_wire_name(garden: Package) -> None:
-    recorder = Recorder()
-    beds = garden.endpoints.Endpoints(recorder).garden
-    returned = [beds.plants(7, seasons=["Spring"]), await beds.list(), await beds.remove("7")]
-    assert returned == recorder.calls
-    new = garden.models.NewPlant(name="Rose", labels=[garden.models.NewLabel(text="red")])
-    await beds.plant(7, new)
-    await beds.edit_bed(7, season="Spring")
-    operations = garden.operations
-    edit = garden.models.BedEdit(season=garden.models.Season.SPRING)
-    assert recorder.calls == [
-        BoundCall(operations.GARDEN_PLANTS, path={"bed_number": 7}, query={"season[]": ["Spring"]}),
-        BoundCall(operations.GARDEN_LIST),
-        BoundCall(operations.GARDEN_REMOVE, path={"bed_number": "7"}),
-        BoundCall(operations.GARDEN_PLANT, path={"bed_number": 7}, body=new),
-        BoundCall(operations.GARDEN_EDIT_BED, path={"bed_number": 7}, body=edit),
-    ]
-    for given, known in ((None, False), (5, False), ("Spring", True), ("Monsoon", True)):
-        await beds.edit_bed(7, season=given)
-        season = recorder.calls[-1].body.season
-        assert (season, isinstance(season, garden.models.Season)) == (given, known)
-
-
-DAY = date(2026, 3, 1)
-MOMENT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
-EPOCH_MS = int(MOMENT.timestamp()) * 1000
-
-# field, JSON, value, raw value in extra
-FORMS: list[tuple[str, Any, Any, Any]] = [
-    ("name", "Rose", "Rose", None), ("season", "Spring", "Spring", None), ("season", "", "", None),
-    ("season", "Winter", "Winter", None), ("height", "1.50", Decimal("1.50"), None),
-    ("height", 2, Decimal(2), None),
-    ("price", "3.1", Decimal("3.1"), None), ("price", "NaN", None, "NaN"), ("price", "", None, ""),
-    ("rows", 4, 4, None), ("rows", "4", 4, None), ("perennial", True, True, None),
-    ("perennial", "false", False, None),
-    ("sown", "2026-03-01", DAY, None),
-    ("sown", "2026-03-01 00:00:00 UTC", DAY, "2026-03-01 00:00:00 UTC"),
-    ("sown", "", None, ""),
-    ("frost-days", ["2026-03-01"], (DAY,), None),
-    ("frost-days", {"2026-03-01": {"degrees": -2}}, (DAY,), {"2026-03-01": {"degrees": -2}}),
-    ("watered-at", "2026-03-01T12:30:00Z", MOMENT, None),
-    ("watered-at", "2026-03-01T08:30:00-04:00", MOMENT, None), ("watered-at", EPOCH_MS, MOMENT, None),
-    ("weeded-at", "2026-03-01T12:30:00+00:00", MOMENT, None), ("weeded-at", EPOCH_MS, MOMENT, None),
-    ("weeded-at", "", None, ""), ("pruned-at", "2026-03-01 12:30:00+00", MOMENT, None),
-    ("frozen-at", EPOCH_MS, MOMENT, None), ("frozen-at", "2026-03-01T12:30:00+00:00", MOMENT, None),
-    ("frozen-at", -1, None, -1),
-    ("neighbours", ["a", 7], ("a", "7"), None),
-    ("harvests", [{"day": "2026-03-01", "kilograms": "0.5"}], None, None),
-    ("harvests", [], (), None),
-]  # fmt: skip
-
-
-@for_each("field, raw, value, kept", FORMS)
-def test_build_declared_form_returns_the_value(field: str, raw: Any, value: Any, kept: Any, garden: Package) -> None:
-    wire = garden.converters.PlantWire
-    plant = msgspec.json.decode(msgspec.json.encode({field: raw}), type=wire).build()
-    assert plant == msgspec.convert({field: raw}, wire).build()
-    if value is not None or kept is not None:
-        assert getattr(plant, field.replace("-", "_")) == value
-    assert plant.extra == ({} if kept is None else {field: kept})
-    again = msgspec.to_builtins(wire.of(plant), builtin_types=(Decimal,))
-    assert msgspec.convert({**again, **plant.extra}, wire).build() == plant
-
-
-INVALID: dict[str, list[Any]] = {
-    "price": ["cheap", "1_0", " 1", "Infinity"], "weight": ["NaN"], "rows": ["four"], "perennial": ["maybe"],
-    "sown": ["tomorrow", "2026-03-01X"], "frost-days": [{"soon": 1}], "watered-at": [10**20], "weeded-at": ["noon"],
-}  # fmt: skip
-
-
-@for_each("field, raw", pairs(INVALID))
-def test_build_invalid_value_raises_value_error(field: str, raw: Any, garden: Package) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        msgspec.convert({field: raw}, garden.converters.PlantWire).build()
 
 
 def test_build_keeps_digits_aliases_and_one_object_for_equal_values(garden: Package) -> None:

@@ -3,13 +3,13 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
+from tests.documents import ROOT
 from tests.tables import for_each
 
 from . import table
@@ -17,8 +17,6 @@ from .bugs import BUGS
 from .chaos import MIN_LENGTH
 from .run import simulate
 from .stages import OVER_HTTP
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -36,15 +34,9 @@ def test_same_seed_same_history() -> None:
 
 def test_same_history_in_another_process() -> None:
     """The order of sets and dictionaries of strings must not leak into the history."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.proofs.simulation", "--seed", "5"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env=os.environ | {"PYTHONHASHSEED": "12345"},
-    )
-    assert f"history {simulate(5).digest}" in done.stdout
+    command = [sys.executable, "-m", "tests.proofs.simulation", "--seed", "5"]
+    shown = subprocess.check_output(command, text=True, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": "12345"})
+    assert f"history {simulate(5).digest}" in shown
 
 
 @pytest.mark.slow
