@@ -1,4 +1,4 @@
-"""What the benchmarks count, and the report that they write."""
+"""The report that the benchmarks write."""
 
 import json
 import shutil
@@ -8,18 +8,6 @@ import pytest
 from jinja2 import UndefinedError
 
 from benchmarks import report
-from benchmarks.placing import CountingJournal
-from brokerage_async.journal import MemoryJournal
-
-
-async def test_journal_of_the_placements_counts_calls_and_not_looks() -> None:
-    journal = CountingJournal(MemoryJournal())
-    close = journal.aclose
-    assert callable(journal.find)
-    assert not journal.calls
-    for _ in range(2):
-        await close()
-    assert journal.calls == {"aclose": 2}
 
 
 def test_report_is_made_of_the_kept_results_and_misses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,15 @@ from codegen.render.index import INDEX, render
 from codegen.render.write import formatted, write
 from tests.codegen.support import TOY, Package, edit, imported, problems_of
 from tests.tables import for_each
+from tests.vectors.exchange import Recorder
+
+
+@for_each("given, known", [(None, False), (5, False), ("Spring", True), ("Monsoon", True)])
+async def test_flattened_enumeration_is_made_of_any_string_alone(given: Any, known: bool, garden: Package) -> None:
+    recorder = Recorder()
+    await garden.endpoints.Endpoints(recorder).garden.edit_bed(7, season=given)
+    season = recorder.calls[0].body.season
+    assert (season, isinstance(season, garden.models.Season)) == (given, known)
 
 
 def test_build_keeps_digits_aliases_and_one_object_for_equal_values(garden: Package) -> None:

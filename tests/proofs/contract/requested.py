@@ -46,6 +46,10 @@ CHECKS = [
 ]
 
 
+FROM_GATEWAY = (401, "text/html"), (429, "")
+"""Answers before a request reaches the service, as recorded: one without `User-Agent`, and one too many."""
+
+
 class Contract:
     """Schema, and the failures and statuses of the answers that it was held against."""
 
@@ -61,22 +65,14 @@ class Contract:
         if operation is None:
             return
         self.statuses[operation.definition.raw["operationId"]][response.status_code] += 1
-        if _is_from_gateway(response):
+        kind = response.headers.get("Content-Type", "").partition(";")[0]
+        if (response.status_code, kind) in FROM_GATEWAY:
             return
         case = operation.Case(path_parameters=dict.fromkeys(re.findall(r"\{(\w+)\}", operation.path), "x"))
         try:
             case.validate_response(response, checks=CHECKS)
         except (AssertionError, BaseExceptionGroup) as failure:
             self.failures.append(f"{method} {path}: {failure}")
-
-
-def _is_from_gateway(response: requests.Response) -> bool:
-    """Return whether the service is recorded to answer so before a request reaches it, without its error body.
-
-    A request without `User-Agent` gets a page of HTML with its 401, and one too many a 429 with nothing at all.
-    """
-    kind = response.headers.get("Content-Type", "").partition(";")[0]
-    return (response.status_code, kind) in ((401, "text/html"), (429, ""))
 
 
 class ServedHarness(Harness):
@@ -141,17 +137,14 @@ def run() -> Contract:
 
 @contextlib.contextmanager
 def serving(loop: ThreadLoop, contract: Contract) -> Iterator[Callable[..., ServedHarness]]:
-    made: list[ServedHarness] = []
+    with contextlib.ExitStack() as stack:
 
-    def make(**options: Any) -> ServedHarness:
-        made.append(ServedHarness(loop, contract, **options))
-        return made[-1]
+        def make(**options: Any) -> ServedHarness:
+            harness = ServedHarness(loop, contract, **options)
+            stack.callback(harness.stop)
+            return harness
 
-    try:
         yield make
-    finally:
-        for harness in made:
-            harness.stop()
 
 
 USER_AGENT = "contract-tests/1.0"

@@ -17,11 +17,17 @@ SCRIPT = Path(__file__).with_name("javascript.mjs")
 
 async def run(environment: str, folder: Path) -> ClientRun:
     """Make every call against a simulator of ``environment``; ``folder`` holds the client's ``node_modules``."""
+    results: list[CallResult] = []
     async with (
         Simulator(environment=environment) as simulator,  # type: ignore[arg-type]
         node(SCRIPT, folder, settings_of(simulator)) as process,
     ):
-        results = [result async for result in _results(simulator, process)]
+        for name in await _answer(process):
+            before = len(simulator.ledger.requests)
+            process.stdin.write(f"{name}\n".encode())
+            error = await _answer(process)
+            results.append(judge(name, environment, simulator.ledger.requests[before:], error))
+            simulator.clock.advance(5)
     package = json.loads((folder / "node_modules" / PACKAGE / "package.json").read_text("utf-8"))
     return ClientRun(
         client=f"npm `{PACKAGE}`", version=package["version"], environment=environment, results=tuple(results)
@@ -56,15 +62,6 @@ def settings_of(simulator: Simulator) -> dict[str, Any]:
         "futureOption": first_future_option(simulator),
         "complexOrder": simulator.complex_order_ids["OTOCO"],
     }
-
-
-async def _results(simulator: Simulator, process: asyncio.subprocess.Process) -> AsyncIterator[CallResult]:
-    for name in await _answer(process):
-        before = len(simulator.ledger.requests)
-        process.stdin.write(f"{name}\n".encode())
-        error = await _answer(process)
-        yield judge(name, simulator.environment.name, simulator.ledger.requests[before:], error)
-        simulator.clock.advance(5)
 
 
 async def _answer(process: asyncio.subprocess.Process) -> Any:

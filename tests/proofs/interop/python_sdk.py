@@ -23,8 +23,17 @@ SILENT = {"Account.delete_complex_order", "Account.delete_order", "PrivateWatchl
 
 
 async def run(environment: str) -> ClientRun:
+    results: list[CallResult] = []
     async with Simulator(environment=environment) as simulator, session_of(simulator) as session:  # type: ignore[arg-type]
-        results = [result async for result in _results(simulator, session)]
+        for name, call in Calls(simulator, session).all():
+            before, error = len(simulator.ledger.requests), None
+            try:
+                answer = await call()
+                if not answer and name not in SILENT:
+                    error = "the answer is empty"
+            except Exception as raised:
+                error = f"{type(raised).__name__}: {' '.join(str(raised).split())[:200]}"
+            results.append(judge(name, environment, simulator.ledger.requests[before:], error))
     return ClientRun(
         client=f"PyPI `{PACKAGE}`", version=version(PACKAGE), environment=environment, results=tuple(results)
     )
@@ -38,19 +47,6 @@ async def session_of(simulator: Simulator) -> AsyncIterator[Any]:
     is_test = not simulator.environment.is_production
     async with sdk.Session(simulator.client_secret, simulator.refresh_token, is_test=is_test) as session:
         yield session
-
-
-async def _results(simulator: Simulator, session: Any) -> AsyncIterator[CallResult]:
-    environment = simulator.environment.name
-    for name, call in Calls(simulator, session).all():
-        before, error = len(simulator.ledger.requests), None
-        try:
-            answer = await call()
-            if not answer and name not in SILENT:
-                error = "the answer is empty"
-        except Exception as raised:
-            error = f"{type(raised).__name__}: {' '.join(str(raised).split())[:200]}"
-        yield judge(name, environment, simulator.ledger.requests[before:], error)
 
 
 def module(name: str) -> ModuleType:

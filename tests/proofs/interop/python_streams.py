@@ -8,7 +8,6 @@ It prints what each streamer received, and exits with 1 if anything is missing.
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -29,19 +28,13 @@ async def main() -> int:
     # The SDK asks for candles under contract AUTO. The service was recorded sending an empty history for it.
     without = ["candle_history_contract"]
     async with Simulator(**SMALL, without=without) as simulator, session_of(simulator) as session:
-        async for name, found in _results(simulator, session):
-            print(f"{'ok     ' if found else 'MISSING'} {name}: {found}")
-            if not found:
-                missing.append(name)
+        async with asyncio.timeout(60):
+            for streamer, receive in (("AlertStreamer", _account), ("DXLinkStreamer", _market)):
+                received = await receive(simulator, session)
+                for name, found in received.items():
+                    print(f"{'ok     ' if found else 'MISSING'} {streamer} {name}: {found}")
+                missing += [name for name, found in received.items() if not found]
     return 1 if missing else 0
-
-
-async def _results(simulator: Simulator, session: Any) -> AsyncIterator[tuple[str, str]]:
-    async with asyncio.timeout(60):
-        for name, found in (await _account(simulator, session)).items():
-            yield f"AlertStreamer {name}", found
-        for name, found in (await _market(simulator, session)).items():
-            yield f"DXLinkStreamer {name}", found
 
 
 async def _account(simulator: Simulator, session: Any) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import enum
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -40,9 +41,6 @@ class ClientRun:
     version: str
     environment: str
     results: tuple[CallResult, ...]
-
-    def count(self, outcome: Outcome) -> int:
-        return sum(result.outcome is outcome for result in self.results)
 
 
 def first_future_option(simulator: Simulator) -> str:
@@ -132,16 +130,17 @@ UNEXPLAINED = "which is not in the schema"
 
 
 def page(clients: Iterable[Sequence[ClientRun]]) -> str:
-    return "\n".join([INTRODUCTION, *(f"{table(runs)}\n" for runs in clients)])
+    return "\n".join([INTRODUCTION, *(f"{_table(runs)}\n" for runs in clients)])
 
 
-def table(runs: Sequence[ClientRun]) -> str:
+def _table(runs: Sequence[ClientRun]) -> str:
     """Return the Markdown tables of one client: its runs side by side, then the calls that are not covered."""
     first = runs[0]
     lines = [f"## {first.client} {first.version}", ""]
     for run in runs:
-        tried = run.count(Outcome.PASSED) + run.count(Outcome.FAILED)
-        lines.append(f"- {run.environment}: {run.count(Outcome.PASSED)} of {tried} covered calls pass")
+        count = Counter(result.outcome for result in run.results)
+        tried = count[Outcome.PASSED] + count[Outcome.FAILED]
+        lines.append(f"- {run.environment}: {count[Outcome.PASSED]} of {tried} covered calls pass")
     heads = ["call", "requests", *(run.environment for run in runs)]
     lines += ["", _row(heads), _row(["---"] * len(heads))]
     rows = list(zip(*(run.results for run in runs), strict=True))
@@ -150,16 +149,14 @@ def table(runs: Sequence[ClientRun]) -> str:
     uncovered = [row[0] for row in rows if row[0].outcome is Outcome.NOT_COVERED]
     if uncovered:
         lines += ["", "Left out:", ""]
-        lines += [f"- `{one.name}`: {_code(one.requests)}, {reason(one)}" for one in uncovered]
+        for one in uncovered:
+            reason = next((REASONS[name] for name in one.requests if name in REASONS), UNEXPLAINED)
+            lines.append(f"- `{one.name}`: {_code(one.requests)}, {reason}")
     return "\n".join(lines)
 
 
 def cell(result: CallResult) -> str:
     return f"{result.outcome}: {result.error}".replace("|", "\\|") if result.error else result.outcome
-
-
-def reason(result: CallResult) -> str:
-    return next((REASONS[name] for name in result.requests if name in REASONS), UNEXPLAINED)
 
 
 def _code(names: Iterable[str]) -> str:

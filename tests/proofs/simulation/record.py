@@ -48,10 +48,6 @@ class CallRecord:
     sends: int = 0
     records: list[RequestRecord] = attrs.field(factory=list)
 
-    @property
-    def promises_nothing_done(self) -> bool:
-        return self.result in NEVER_DONE or (self.result == "DeadlineExceededError" and self.maybe_processed is False)
-
 
 class Record:
     def __init__(self) -> None:
@@ -212,7 +208,8 @@ def check_call(call: CallRecord, record: Record, tolerance: float) -> None:
     done = sum(entry.processed for entry in call.records)
     if call.operation.effect is Effect.MUTATE and done > 1:
         record.violate(f"{name} was processed {done} times")
-    if call.operation.effect is Effect.MUTATE and call.promises_nothing_done and done:
+    denied = call.result in NEVER_DONE or (call.result == "DeadlineExceededError" and call.maybe_processed is False)
+    if call.operation.effect is Effect.MUTATE and denied and done:
         record.violate(f"{name} reports that nothing was done, but it was")
     if call.result == "ok" and not done:
         record.violate(f"{name} was never processed")

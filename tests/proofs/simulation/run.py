@@ -55,26 +55,20 @@ def simulate(seed: int, bug: str | None = None, *, stage: Stage = IN_MEMORY, len
     return Result(seed, tuple(record.violations), tuple(record.history), len(record.calls))
 
 
-class RandomCanceller:
-    """Cancels one call at the moment when another gets a response, as a task group does."""
-
-    def __init__(self, record: Record, seed: int, share: float) -> None:
-        self._record = record
-        self._rng = random.Random(f"meddler {seed}")
-        self._share = share / 2
-
-    def __call__(self, attempt: Attempt) -> None:
-        others = [number for number in self._record.running if number != CALL.get()]
-        if others and self._rng.random() < self._share:
-            self._record.cancel(self._rng.choice(others))
-
-
 async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
     sim = Simulator(seed=seed, equities=60, equity_options=20, chain_rows=20, warrants=5)
     random_faults = RandomFaults(plan, seed, asyncio.get_running_loop().time)
     sim.brokerage.faults = random_faults  # type: ignore[assignment]
     sim.latency = random_faults.latency
     attempts: list[Attempt] = []
+    meddler = random.Random(f"meddler {seed}")
+
+    def cancel_another(attempt: Attempt) -> None:
+        """Cancel one call at the moment when another gets a response, as a task group does."""
+        others = [number for number in record.running if number != CALL.get()]
+        if others and meddler.random() < plan.cancelled / 2:
+            record.cancel(meddler.choice(others))
+
     async with stage.connect(sim, plan, record) as inner:
         transport = RecordingTransport(inner, record, plan.limits, plan.retry)
         client = Client(
@@ -84,7 +78,7 @@ async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
             deadline=plan.deadline,
             retry=plan.retry,
             limits=plan.limits,
-            observers=[attempts.append, RandomCanceller(record, seed, plan.cancelled)],
+            observers=[attempts.append, cancel_another],
             transport=transport,
         )
         async with client:
