@@ -24,7 +24,10 @@ def measure(rounds: int) -> list[Result]:
     """Measure the forms on 500 orders, then chunks."""
     logging.getLogger("brokerage_async.decode").setLevel(logging.ERROR)  # Each form is reported once.
     orders = bodies.page_of(models.Order)
-    return [*_forms(orders, rounds), _in_chunks(orders, rounds)]
+    chunks = partial(codec.decode_chunks, orders.operation, orders.body, registry=DecoderRegistry())
+    taken = times({"chunks": lambda: deque(chunks(), 0), "whole": _decoding(orders, DecoderRegistry())}, rounds)
+    whole = result("    chunks of a body, x in one go (1,000 orders)", ratios(taken["chunks"], taken["whole"]))
+    return [*_forms(orders, rounds), whole]
 
 
 def _naive(row: Row, start: str = "received") -> Row:
@@ -107,10 +110,3 @@ def _decoding(page: bodies.Page, registry: DecoderRegistry) -> Callable[[], Any]
     for _ in range(2):
         decode()
     return decode
-
-
-def _in_chunks(orders: bodies.Page, rounds: int) -> Result:
-    registry = DecoderRegistry()
-    chunks = partial(codec.decode_chunks, orders.operation, orders.body, registry=registry)
-    taken = times({"chunks": lambda: deque(chunks(), 0), "whole": _decoding(orders, registry)}, rounds)
-    return result("    chunks of a body, x in one go (1,000 orders)", ratios(taken["chunks"], taken["whole"]))

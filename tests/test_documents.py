@@ -117,17 +117,15 @@ def test_the_simulator_serves_the_snippets(tmp_path: Path) -> None:
     assert re.search(r"^account \w+$", done.stdout, re.MULTILINE)
 
 
-def pages_with_links() -> list[Path]:
-    written = {path for path in (ROOT / "docs").rglob("*.md") if not is_generated(path)}
-    return sorted({*PAGES, *written, *ROOT.glob("*.md"), ROOT / "schema" / "README.md"})
-
-
 def is_generated(path: Path) -> bool:
     name = Path(os.path.normpath(path)).relative_to(ROOT).as_posix()
     return name.startswith(("docs/_build/", *pages.GENERATED)) or name in copies.COPIES.values()
 
 
-@for_each("page", pages_with_links())
+WRITTEN = {path for path in (ROOT / "docs").rglob("*.md") if not is_generated(path)}
+
+
+@for_each("page", sorted({*PAGES, *WRITTEN, *ROOT.glob("*.md"), ROOT / "schema" / "README.md"}))
 def test_links_lead_somewhere(page: Path) -> None:
     for target, heading in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text("utf-8")):
         if target.startswith("https://"):

@@ -56,12 +56,10 @@ SIMULATOR_SHELL = {f"{PACKAGE}.simulator.{name}" for name in ("simulator", "virt
 """Modules that hand out clients."""
 
 
-def module_of(path: Path) -> str:
-    parts = [PACKAGE, *path.relative_to(ROOT).with_suffix("").parts]
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-FILES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+FILES = {
+    ".".join([PACKAGE, *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
 
 
 @cache

@@ -44,7 +44,8 @@ def read(document: Document) -> Spec:
     models: dict[str, Model] = {}
     enums: dict[str, Enum] = {}
     root = document.root()
-    for name, node in (root.get("components") or root).items("schemas"):
+    sections = (root.get("components") or root).items()
+    for name, node in (each for section, schema in sections if section == "schemas" for each in schema.items()):
         if node.component not in (name, None):
             node.problem(f"must be listed in openapi.yaml under its own name, got {name!r}")
         if name in ENVELOPES:

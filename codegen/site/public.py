@@ -85,14 +85,12 @@ def unexplained() -> list[str]:
         for name in (field.name for field in attrs.fields(owner.value))
         if not name.startswith("_")
         and name != "extra"
-        and not any(_mentions(each.__doc__ or "", name) for each in owner.value.__mro__)
-        and not any(name in explained_below(each) for each in _ours(owner.value))
+        and not any(
+            re.search(rf"^ +(\w+, )*{name}(, \w+)*:|`{name}`", each.__doc__ or "", re.MULTILINE)
+            or (each.__module__.startswith(PACKAGE) and name in explained_below(each))
+            for each in owner.value.__mro__
+        )
     ]
-
-
-def _ours(owner: type) -> list[type]:
-    """Return the classes of this package that make a class, itself first."""
-    return [each for each in owner.__mro__ if each.__module__.startswith(PACKAGE)]
 
 
 def explained_below(owner: type) -> list[str]:
@@ -121,10 +119,6 @@ def _docs(file: str) -> dict[str, str]:
         for target in getattr(statement, "targets", [getattr(statement, "target", None)])[:1]
         if isinstance(target, ast.Name)
     }
-
-
-def _mentions(doc: str, field: str) -> bool:
-    return re.search(rf"^ +(\w+, )*{field}(, \w+)*:|`{field}`", doc, re.MULTILINE) is not None
 
 
 def hidden() -> list[str]:
@@ -175,7 +169,7 @@ def inventory(path: Path) -> frozenset[str]:
 def _members(owner: Name) -> Iterator[Name]:
     """Yield the methods and properties that a class has from this package, inherited ones too."""
     seen: set[str] = set()
-    for origin in _ours(owner.value):
+    for origin in [each for each in owner.value.__mro__ if each.__module__.startswith(PACKAGE)]:
         for name, value in vars(origin).items():
             function = getattr(value, "__func__", getattr(value, "fget", value))
             if not name.startswith("_") and name not in seen and inspect.isfunction(function):

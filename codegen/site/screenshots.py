@@ -31,12 +31,6 @@ _REDRAWN = re.compile(r"(?:\r?\x1b\[2K|\x1b\[1A|\x1b\[\?25[lh]|\x1b\[H|\x1b\[2J|
 _FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 
-def last_frame(output: str) -> str:
-    """Return the last state of a table that is drawn over and over in the same place."""
-    frames = [frame for frame in _REDRAWN.split(output) if frame.strip()]
-    return frames[-1] if frames else ""
-
-
 def picture(title: str, frame: str) -> str:
     """Return a terminal with these lines as SVG, which loads nothing from elsewhere."""
     console = rich.console.Console(record=True, width=COLUMNS, file=io.StringIO(), color_system="truecolor")
@@ -79,7 +73,9 @@ async def main() -> None:
         for name, (command, seconds) in COMMANDS.items():
             arguments = command.format(account=account, rich=wealthy)
             environ = plain if command == "demo" else plain | simulator.environ
-            frame = last_frame(await run(arguments, environ, seconds))
+            output = await run(arguments, environ, seconds)
+            frames = [each for each in _REDRAWN.split(output) if each.strip()]  # a table is drawn over and over
+            frame = frames[-1] if frames else ""
             (FOLDER / f"{name}.svg").write_text(picture(f"brokerage-async {arguments}", frame), "utf-8")
             print(f"{name}.svg: {len(frame.splitlines())} lines")
 

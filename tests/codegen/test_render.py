@@ -74,25 +74,14 @@ def test_build_without_class_swap_returns_an_equal_model(garden: Package, monkey
     assert (made, type(made)) == (swapped, type(swapped))
 
 
-SHED = """paths:
+SHED = """
+paths:
   Sheds:
     x-path: /sheds
     get:
-      operationId: garden.sheds
-      summary: List the sheds.
-      x-effect: read
-      x-section: Sheds
-      responses:
-        "200":
-          description: Sheds.
-          content: {application/json: {schema: {type: array, items: {$ref: "#/schemas/Shed"}}}}
+      {operationId: garden.shed, summary: Get the shed., x-effect: read, x-section: Sheds, responses: {"204": {}}}
 schemas:
-  Shed:
-    type: object
-    description: Shed of a garden.
-    x-section: Sheds
-    properties:
-      width: {type: integer, description: "Width in metres."}
+  Shed: {type: object, description: Shed., x-section: Sheds, properties: {width: {type: integer, description: W.}}}
 """
 
 

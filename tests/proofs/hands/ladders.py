@@ -128,16 +128,12 @@ class History:
         assert len(originals) <= 1, f"placed {len(originals)} times"
         assert self.filled() <= QUANTITY, f"{self.filled()} were filled of {QUANTITY}"
         self.tally["orders"] += len(orders)
-        check_one_at_a_time(self.here)
-
-
-def check_one_at_a_time(here: Floor) -> None:
-    statuses = dict[str, str]()
-    events = [event for event in here.sim.ledger.events if event.external_identifier == NAME]
-    for at, now in groupby(events, key=lambda event: event.at):
-        statuses |= {event.order_id: event.after for event in now}
-        working = [f"{number} {status}" for number, status in statuses.items() if status not in IDLE]
-        assert len(working) <= 1, f"at {at} there worked {', '.join(working)}"
+        statuses = dict[str, str]()
+        events = [event for event in self.here.sim.ledger.events if event.external_identifier == NAME]
+        for at, now in groupby(events, key=lambda event: event.at):
+            statuses |= {event.order_id: event.after for event in now}
+            working = [f"{number} {status}" for number, status in statuses.items() if status not in IDLE]
+            assert len(working) <= 1, f"at {at} there worked {', '.join(working)}"
 
 
 @on_virtual_time

@@ -67,66 +67,52 @@ async def work(channel: Connection, share: Share) -> None:
         retry=RetryPolicy(max_attempts=share.attempts, base_delay=0.02, budget=None),
         limits=Limits.unlimited(),
     )
-    async with client, PostgresJournal(share.dsn, timeout=3) as journal:
-        guard = OrderGuard(max_value_per_day=PRICE * share.cap) if share.cap else None
-        worker = _Worker(share, OrderEntry(client, journal, guard=guard, reconcile=POLICY, lease=LEASE), channel)
-        await worker.place_all()
-        channel.send(("finished", None))
-        await asyncio.to_thread(channel.recv)
-        await worker.recover()
-        channel.send(("finished", None))
+    chance, deadline = random.Random(f"{share.seed} {share.sender}"), time.monotonic() + share.seconds
 
+    def report(placement: Placement, began: float) -> Report:
+        name = placement.account_number, placement.external_identifier
+        order_id = placement.order and placement.order.id
+        return Report(share.sender, *name, placement.outcome.value, began, time.monotonic(), order_id)
 
-class _Worker:
-    def __init__(self, share: Share, entry: OrderEntry, channel: Connection) -> None:
-        self._share = share
-        self._entry = entry
-        self._channel = channel
-        self._chance = random.Random(f"{share.seed} {share.sender}")
-        self._deadline = time.monotonic() + share.seconds
-
-    async def place_all(self) -> None:
-        """See every order through, several at once."""
-        groups = [self._share.names[n : n + NEIGHBOURS] for n in range(0, len(self._share.names), NEIGHBOURS)]
-        names = iter([name for group in groups for name in self._chance.sample(group, len(group))])
-
-        async def take() -> None:
-            for account, identifier in names:
-                await self._see_through(account, identifier)
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE):
-                group.create_task(take())
-
-    async def recover(self) -> None:
-        began = time.monotonic()
-        for placement in await self._entry.recover():
-            self._channel.send(("report", self._report_of(placement, began)))
-
-    async def _see_through(self, account: str, identifier: str) -> None:
-        """Place an order until its outcome is final. Every call may resubmit it once."""
-        pause = SHORTEST_PAUSE
-        while time.monotonic() < self._deadline:
-            report = await self._place(account, identifier)
-            self._channel.send(("report", report))
-            if report.is_final:
-                return
-            await asyncio.sleep(self._chance.uniform(0.2, 1.8) * pause)
-            pause = min(1.5 * pause, LONGEST_PAUSE)
-
-    async def _place(self, account: str, identifier: str) -> Report:
+    async def place(entry: OrderEntry, account: str, identifier: str) -> Report:
         ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price=PRICE)
         began = time.monotonic()
         try:
             order = attrs.evolve(ticket, external_identifier=identifier)
-            return self._report_of(await self._entry.place(account, order, resubmit=1), began)
+            return report(await entry.place(account, order, resubmit=1), began)
         except OrderOutcomeUnknownError as error:
             outcome = f"unknown: {error.code}"
         except JournalError:
             outcome = "journal"
-        return Report(self._share.sender, account, identifier, outcome, began, time.monotonic())
+        return Report(share.sender, account, identifier, outcome, began, time.monotonic())
 
-    def _report_of(self, placement: Placement, began: float) -> Report:
-        name = placement.account_number, placement.external_identifier
-        order_id = placement.order and placement.order.id
-        return Report(self._share.sender, *name, placement.outcome.value, began, time.monotonic(), order_id)
+    async def see_through(entry: OrderEntry, account: str, identifier: str) -> None:
+        """Place an order until its outcome is final. Every call may resubmit it once."""
+        pause = SHORTEST_PAUSE
+        while time.monotonic() < deadline:
+            made = await place(entry, account, identifier)
+            channel.send(("report", made))
+            if made.is_final:
+                return
+            await asyncio.sleep(chance.uniform(0.2, 1.8) * pause)
+            pause = min(1.5 * pause, LONGEST_PAUSE)
+
+    groups = [share.names[n : n + NEIGHBOURS] for n in range(0, len(share.names), NEIGHBOURS)]
+    names = iter([name for group in groups for name in chance.sample(group, len(group))])
+
+    async def take(entry: OrderEntry) -> None:
+        for account, identifier in names:
+            await see_through(entry, account, identifier)
+
+    async with client, PostgresJournal(share.dsn, timeout=3) as journal:
+        guard = OrderGuard(max_value_per_day=PRICE * share.cap) if share.cap else None
+        entry = OrderEntry(client, journal, guard=guard, reconcile=POLICY, lease=LEASE)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(AT_ONCE):
+                tasks.create_task(take(entry))
+        channel.send(("finished", None))
+        await asyncio.to_thread(channel.recv)
+        began = time.monotonic()
+        for placement in await entry.recover():
+            channel.send(("report", report(placement, began)))
+        channel.send(("finished", None))

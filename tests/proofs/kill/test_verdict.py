@@ -68,4 +68,4 @@ LATER = {"sender": "worker/1", "began": 6.0}
 def test_judge_finds_every_violation_and_none_in_an_honest_run(
     orders: list[BookedOrder], entries: list[JournalEntry], reports: list[Report], violations: list[str]
 ) -> None:
-    assert judge({KEY: orders} if orders else {}, entries, reports).violations == violations
+    assert judge({KEY: orders} if orders else {}, entries, reports) == violations

@@ -68,19 +68,14 @@ async def trade(sim: Simulator, chance: random.Random) -> None:
                     await client.orders.cancel(account, working.pop(0))
 
 
-def read_audit(path: str) -> tuple[list[StoredChange], str, int]:
-    """Return the acknowledged changes, the identity of the state, and the number of open changes."""
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT sequence, key, kind, at, before, after FROM audit ORDER BY rowid").fetchall()
-        (identity,) = connection.execute("SELECT identity FROM owner").fetchone()
-        (left,) = connection.execute("SELECT count(*) FROM reported").fetchone()
-    names = ("sequence", "key", "kind", "at", "before", "after")
-    return [StoredChange(**dict(zip(names, row, strict=True))) for row in rows], identity, left
-
-
 def check(job: Job, expected: dict[str, str]) -> Counter[str]:
     """Compare the acknowledgements in the state with the log of the consumers and the orders of the brokerage."""
-    audit, identity, left = read_audit(job.state)
+    names = ("sequence", "key", "kind", "at", "before", "after")
+    with contextlib.closing(sqlite3.connect(job.state)) as connection:
+        rows = connection.execute(f"SELECT {', '.join(names)} FROM audit ORDER BY rowid").fetchall()
+        (identity,) = connection.execute("SELECT identity FROM owner").fetchone()
+        (left,) = connection.execute("SELECT count(*) FROM reported").fetchone()
+    audit = [StoredChange(**dict(zip(names, row, strict=True))) for row in rows]
     assert left == 0
     assert len({change.sequence for change in audit}) == len(audit), "acknowledged twice"
     last: dict[str, bytes | None] = {}

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import attrs
-
 from brokerage_async.journal import JournalEntry
 from tests.proofs.kill.scripted_brokerage import BookedOrder
 from tests.proofs.kill.sharing_worker import Report
@@ -11,29 +9,19 @@ from tests.proofs.kill.sharing_worker import Report
 Books = Mapping[tuple[str, str], Sequence[BookedOrder]]
 
 
-@attrs.frozen(kw_only=True)
-class Verdict:
-    """Violations in words: orders doubled, orders lost, outcomes that contradict the books."""
+def judge(books: Books, entries: Iterable[JournalEntry], reports: Iterable[Report]) -> list[str]:
+    """Judge a run that has ended with a recovery by every worker.
 
-    doubled: list[str]
-    lost: list[str]
-    wrong: list[str]
-
-    @property
-    def violations(self) -> list[str]:
-        return [*self.doubled, *self.lost, *self.wrong]
-
-
-def judge(books: Books, entries: Iterable[JournalEntry], reports: Iterable[Report]) -> Verdict:
-    """Judge a run that has ended with a recovery by every worker."""
+    Return the violations: orders lost, orders doubled, outcomes that contradict the books.
+    """
     states = {(entry.key.account_number, entry.key.external_identifier): entry.state.value for entry in entries}
-    doubled, lost = list[str](), list[str]()
+    found = list[str]()
     for key, orders in books.items():
         if orders and states.get(key) != "placed":
-            lost.append(f"{key[1]}: at the brokerage, but {states.get(key, 'not in the journal')}")
+            found.append(f"{key[1]}: at the brokerage, but {states.get(key, 'not in the journal')}")
         if len(orders) > 1:
-            doubled.append(f"{key[1]}: {len(orders)} orders, by {', '.join(order.sender for order in orders)}")
-    wrong = [
+            found.append(f"{key[1]}: {len(orders)} orders, by {', '.join(order.sender for order in orders)}")
+    found += [
         f"{key[1]}: placed by the journal, but not at the brokerage"
         for key, state in states.items()
         if state == "placed" and not books.get(key)
@@ -41,8 +29,8 @@ def judge(books: Books, entries: Iterable[JournalEntry], reports: Iterable[Repor
     for report in reports:
         contradiction = _contradiction(report, books.get((report.account, report.identifier), ()))
         if contradiction:
-            wrong.append(f"{report.identifier}: {report.sender} said {report.outcome}, but {contradiction}")
-    return Verdict(doubled=doubled, lost=lost, wrong=wrong)
+            found.append(f"{report.identifier}: {report.sender} said {report.outcome}, but {contradiction}")
+    return found
 
 
 def _contradiction(report: Report, orders: Sequence[BookedOrder]) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -55,25 +54,22 @@ async def consume(channel: Connection, job: Job) -> None:
         state = DeadlyState(job, killer)
         options: dict[str, Any] = {"interval": 0.05, "min_interval": 0.0, "push": job.push, "state": state}
         async with client.watch.orders("me", [job.service.account], **options) as changes:
-            if job.early:
+            is_ready = job.early
+            if is_ready:
                 channel.send(("ready", None))
-            await _handle(changes, job, killer, note, channel)
+            while True:
+                try:
+                    change = await asyncio.wait_for(anext(changes), job.quiet or None)
+                except TimeoutError:
+                    break
+                if not is_ready:  # once: the other side reads no more, and a full pipe would block
+                    channel.send(("ready", None))
+                    is_ready = True
+                async with change:
+                    killer.at("before the work")
+                    statuses = [None if each is None else str(each.status) for each in (change.before, change.after)]
+                    key, kind = change.idempotency_key, change.kind
+                    note(what="handled", key=key, order=change.key, kind=kind, statuses=statuses)
+                    killer.at("after the work")
+                note(what="acknowledged", key=change.idempotency_key)
     os.close(log)
-
-
-async def _handle(changes: Any, job: Job, killer: Killer, note: Callable[..., None], channel: Connection) -> None:
-    is_ready = job.early
-    while True:
-        try:
-            change = await asyncio.wait_for(anext(changes), job.quiet or None)
-        except TimeoutError:
-            return
-        if not is_ready:  # once: the other side reads no more, and a full pipe would block
-            channel.send(("ready", None))
-            is_ready = True
-        async with change:
-            killer.at("before the work")
-            statuses = [None if order is None else str(order.status) for order in (change.before, change.after)]
-            note(what="handled", key=change.idempotency_key, order=change.key, kind=change.kind, statuses=statuses)
-            killer.at("after the work")
-        note(what="acknowledged", key=change.idempotency_key)
