@@ -110,8 +110,6 @@ PROGRAM = """
     from brokerage_async.blocking import Blocking
     b = Blocking(Client.from_env).open()
     print(b.run(b.client.instruments.equity("AAPL")).symbol, flush=True)
-    if sys.argv[1] == "exit":
-        sys.exit(0)
     if sys.argv[1] in ("left", "closed"):
         left = [b.iterate(b.client.stream.quotes(["AAPL"])), b.iterate(b.client.instruments.equities(per_page=5))]
         print(*(type(next(each)).__name__ for each in left), flush=True)
@@ -134,7 +132,6 @@ PROGRAM = """
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_blocking_ctrl_c_and_exit_hang_nowhere(simulator: Simulator) -> None:
     for how, expected in (
-        ("exit", ["AAPL"]),
         ("left", ["AAPL", "Quote Equity"]),
         ("closed", ["AAPL", "Quote Equity"]),
         ("interrupt", ["AAPL", "waiting", "cancelled", "CancelledError"]),

@@ -22,12 +22,9 @@ _LITERAL = re.compile(r"such as `([^`]+)`")
 def add_parameter_examples(
     paths: Mapping[str, Mapping[str, Any]], shared: Mapping[str, dict[str, Any]], suggested: Mapping[str, Any]
 ) -> set[str]:
-    """Add examples to the parameters of paths. Return the names under which a value may be suggested for one.
+    """Add examples to the parameters of paths, and to those that several operations share.
 
-    Args:
-        paths: operations of the bundle by path and method.
-        shared: parameters that several operations refer to.
-        suggested: values by ``operationId.parameter`` or by ``parameter``.
+    Values are suggested by ``operationId.parameter`` or by ``parameter``. Return the names of which one may be.
     """
     found = {each["name"]: each for each in shared.values()}
     for item in paths.values():
@@ -45,9 +42,7 @@ def add_parameter_examples(
 def with_examples(schemas: dict[str, dict[str, Any]], suggested: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the components, each with an example.
 
-    Args:
-        schemas: components of the bundle.
-        suggested: values of components by name, and of properties by ``Component.property`` or by ``property``.
+    Values are suggested for components by name, and for properties by ``Component.property`` or by ``property``.
     """
     examples = _Examples(schemas, suggested)
     return {name: {**schema, "examples": [examples.of(name)]} for name, schema in schemas.items()}

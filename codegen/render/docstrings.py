@@ -15,10 +15,7 @@ _GLUE = "\x00"
 def fill(paragraph: str, indent: str = "", hanging: str | None = None) -> str:
     """Wrap a paragraph without breaking literals such as ``AAPL  260612C00110000``.
 
-    Args:
-        paragraph: Paragraph on one line.
-        indent: Indentation of the first line.
-        hanging: Indentation of the other lines, the same by default.
+    ``indent`` is the indentation of the first line, ``hanging`` of the others, the same by default.
     """
     glued = _LITERAL.sub(lambda literal: literal[0].replace(" ", _GLUE), paragraph)
     filled = textwrap.fill(

@@ -45,6 +45,8 @@ def test_check_reports_stale_files_and_writes_nothing(toy: Path, out: Path, caps
     (out / "obsolete.py").write_text("")
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
     assert "operations.py, obsolete.py" in capsys.readouterr().err
+    assert main(["--schema", str(toy), "--out", str(out)]) == 0
+    assert {path.name for path in out.iterdir()} == before.keys()
 
 
 def test_main_invalid_schema_lists_all_problems(toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from codegen.read.document import Document
 from codegen.read.load import load
 from codegen.render.docstrings import WIDTH, fill
 from codegen.render.index import INDEX, render
-from codegen.render.write import formatted, write
+from codegen.render.write import formatted
 from tests.codegen.support import TOY, Package, edit, imported, problems_of
 from tests.tables import for_each
 from tests.vectors.exchange import Recorder
@@ -126,19 +126,6 @@ def test_formatted_ignores_settings_and_rejects_invalid_source(tmp_path: Path, m
     assert formatted(f"import os\n\n{line}") == line
     with pytest.raises(RuntimeError, match="ruff rejected the generated code: "):
         formatted("def broken(:\n")
-
-
-def test_write_leaves_exactly_the_generated_files(tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "folder"
-    files = {"a.py": "a\n", "b.py": "b\n"}
-    assert write(files, folder) == ["a.py", "b.py"]
-    (folder / "b.py").write_text("edited")
-    (folder / "c.py").write_text("left over")
-    assert write(files, folder, whole_folder=False) == ["b.py"]
-    assert (folder / "c.py").exists()
-    assert write(files, folder) == ["c.py"]
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"a.py": b"a\n", "b.py": b"b\n"}
-    assert write(files, folder) == []
 
 
 def test_bundle_shares_what_operations_refer_to_and_types_what_stands_for_a_missing_value() -> None:

@@ -45,9 +45,6 @@ class Mutant:
         return self.path, self.function, self.before, self.after, self.occurrence
 
 
-#: Functions that write for people.
-FOR_PEOPLE = {"__repr__", "__str__", "__rich_repr__"}
-
 TYPING = m.OneOf(
     m.Call(func=m.Name(value=m.MatchRegex(r"TypeVar|ParamSpec|NewType"))),
     m.Subscript(value=m.Name(value=m.MatchRegex(r"Callable|Literal|Mapping|Sequence"))),
@@ -97,7 +94,7 @@ class _Finder(cst.CSTVisitor):
     def on_visit(self, node: cst.CSTNode) -> bool:
         if m.matches(node, NEVER_MUTATED) or is_prose(node):
             return False
-        if isinstance(node, cst.FunctionDef) and node.name.value in FOR_PEOPLE:
+        if isinstance(node, cst.FunctionDef) and node.name.value in {"__repr__", "__str__", "__rich_repr__"}:
             return False
         for kind, operator in mutation_operators:
             if isinstance(node, kind):

@@ -76,11 +76,6 @@ def is_caught(answer: str) -> bool:
     return verdict(answer) in ("caught", TIMEOUT, "crashed")
 
 
-def room_of(mutant: Mutant) -> str:
-    """Return the folder of a mutant below the package."""
-    return str(Path(mutant.path).parent.relative_to("brokerage_async"))
-
-
 def share(sample: Iterable[Mutant], results: Results) -> float:
     """Return the share of the sample that is caught, not counting mutants that fail to import."""
     counted = [is_caught(results[each.key]) for each in sample if verdict(results[each.key]) != "not imported"]
@@ -91,8 +86,11 @@ def page(sample: list[Mutant], results: Results, survived: Collection[Key], **fa
     """Return the page; ``survived`` are those that did so at least once."""
     untried = sum(each.key not in results for each in sample)
     sample = [each for each in sample if each.key in results]
-    rooms = {room: [each for each in sample if room_of(each) == room] for room in sorted(map(room_of, sample))}
-    rows = [row(f"`{room}/`", some, results) for room, some in rooms.items()] + [row("**all**", sample, results)]
+    rooms: dict[str, list[Mutant]] = {}
+    for each in sample:
+        rooms.setdefault(str(Path(each.path).parent.relative_to("brokerage_async")), []).append(each)
+    rows = [row(f"`{room}/`", some, results) for room, some in sorted(rooms.items())]
+    rows.append(row("**all**", sample, results))
     invalid = sum(verdict(results[each.key]) == "not imported" for each in sample)
     since = sum(each.key in survived and is_caught(results[each.key]) for each in sample)
     known = reasons()

@@ -17,10 +17,6 @@ FILES: dict[str, dict[str, Any]] = {
 ROOT = FILES.pop("openapi.yaml")
 
 
-def schema_files() -> dict[str, dict[str, Any]]:
-    return {"openapi.yaml": ROOT, **FILES}
-
-
 SCHEMAS: dict[str, dict[str, Any]] = {
     name: schema for content in FILES.values() for name, schema in content["schemas"].items()
 }

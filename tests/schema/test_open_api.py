@@ -20,7 +20,7 @@ from brokerage_async.protocol.request import encode_body
 from brokerage_async.protocol.validation.requests import check, problems_of
 from codegen.read.document import parse
 from tests.protocol.values import problems_in
-from tests.schema.sources import OPERATIONS, SCHEMAS, resolved, schema_files
+from tests.schema.sources import FILES, OPERATIONS, ROOT, SCHEMAS, resolved
 from tests.tables import for_each
 from tests.vectors import EXCHANGES
 
@@ -302,6 +302,6 @@ def refusing_rules(node: Any, grade: str = "documented") -> Iterator[tuple[str, 
 
 def test_client_refuses_only_what_the_service_document_forbids() -> None:
     """It also rejects requests that this library itself guards against. The service checks all other rules."""
-    rules = list(refusing_rules(list(schema_files().values())))
+    rules = list(refusing_rules([ROOT, *FILES.values()]))
     assert len(rules) > 20
     assert [rule for rule in rules if rule[0] not in ("documented", "library")] == []

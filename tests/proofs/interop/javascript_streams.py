@@ -36,23 +36,22 @@ async def main(folder: Path) -> int:
     found: dict[tuple[str, str], Any] = {}
     wanted = [("account", name) for name in (*ANSWERS, *EVENTS)] + [("quotes", name) for name in MARKET]
     without = ["candle_history_contract"]  # the SDK asks for candles under contract AUTO, without a history
-    async with (
-        Simulator(**SMALL, without=without) as simulator,
-        simulator.client() as client,
-        node(SCRIPT, folder, settings_of(simulator) | streamer_settings(simulator)) as process,
-    ):
+    async with Simulator(**SMALL, without=without) as simulator, simulator.client() as client:
+        since = round(simulator.clock.time.timestamp() * 1000) - 300_000
+        settings = {"accountStreamerUrl": simulator.streamer_url, "candlesFrom": since}
         acting: asyncio.Task[None] | None = None
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                while line := await process.stdout.readline():
-                    event = json.loads(line)
-                    found[event["streamer"], event["type"]] = event["data"]
-                    if acting is None and all(("account", name) in found for name in ANSWERS):
-                        acting = asyncio.create_task(act(simulator, client))
-                    if all(each in found for each in wanted):
-                        break
-        if acting is not None:
-            await acting
+        async with node(SCRIPT, folder, settings_of(simulator) | settings) as process:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    while line := await process.stdout.readline():
+                        event = json.loads(line)
+                        found[event["streamer"], event["type"]] = event["data"]
+                        if acting is None and all(("account", name) in found for name in ANSWERS):
+                            acting = asyncio.create_task(act(simulator, client))
+                        if all(each in found for each in wanted):
+                            break
+            if acting is not None:
+                await acting
     for streamer, name in wanted:
         data = found.get((streamer, name))
         print(f"{'MISSING' if data is None else 'ok     '} {streamer} {name}: {described(data or {})}")
@@ -63,11 +62,6 @@ def described(data: Mapping[str, Any]) -> str:
     """Return the key that distinguishes one object from another."""
     keys = ("symbol", "status", "id", "name", "amount", "eventSymbol", "account-number")
     return ", ".join(f"{key} {data[key]}" for key in keys if key in data)
-
-
-def streamer_settings(simulator: Simulator) -> dict[str, Any]:
-    since = round(simulator.clock.time.timestamp() * 1000) - 300_000
-    return {"accountStreamerUrl": simulator.streamer_url, "candlesFrom": since}
 
 
 async def act(simulator: Simulator, client: Client) -> None:
