@@ -5,8 +5,6 @@ python -m benchmarks --quick     fewer rounds. Prints only
 python -m benchmarks --check     as asked for, and exit 1 when a bound is missed
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from . import adapting, calls, decoding, isolated, report

@@ -1,7 +1,5 @@
 """The cost of fields in undocumented forms, once the decoder has adapted to them, and of chunks."""
 
-from __future__ import annotations
-
 import logging
 import statistics
 from collections import deque

@@ -1,14 +1,12 @@
 """Bodies to decode, written by the simulated service: pages of 1,000 rows, and lists that a program polls."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import date, timedelta
 from decimal import Decimal
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import msgspec
@@ -48,7 +46,7 @@ class Page:
         found: list[Row] = msgspec.json.decode(self.body)["data"]["items"]
         return found
 
-    def with_rows(self, rows: list[Row]) -> Page:
+    def with_rows(self, rows: list[Row]) -> Self:
         """Return the same page with other rows."""
         answer = {**msgspec.json.decode(self.body), "data": {"items": rows}}
         return attrs.evolve(self, body=msgspec.json.encode(answer))

@@ -7,8 +7,6 @@ troubles all alike. What counts is the median of the ratios. Memory is measured 
 fetch is killed at random moments.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import math

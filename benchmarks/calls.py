@@ -5,8 +5,6 @@ a noisy machine troubles all alike. What counts is the CPU time of this process.
 resilient is switched on. The library also does more with the answer: it keeps undocumented fields.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import ssl

@@ -1,7 +1,5 @@
 """Decoding and encoding in this process: bytes, dicts, unknown fields, orders."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from itertools import cycle, islice

@@ -6,8 +6,6 @@ Needs ``redis-server``. A server process answers with a fixed body. Rounds of bo
 what counts is the CPU time of this process per call, 50 at once. Then the script is run for crowds of workers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import statistics
 import time

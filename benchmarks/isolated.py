@@ -3,8 +3,6 @@
 Run without a name by the other modules: ``measure`` starts the processes in turns and compares.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import resource

@@ -1,7 +1,5 @@
 """Peers that decode the same bodies: the tastytrade SDK with its own client code, and msgspec structs."""
 
-from __future__ import annotations
-
 import json
 import time
 import types

@@ -6,8 +6,6 @@ The dry-run is accepted and the submit is answered with the order, by a transpor
 ``--guarded``, order entry with a guard and without one take turns, and ratios are taken within a round.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import re

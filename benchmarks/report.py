@@ -1,7 +1,5 @@
 """Writer of the results: RESULTS.md for all Python versions that were measured, and pictures of the latest."""
 
-from __future__ import annotations
-
 import json
 import platform
 import statistics

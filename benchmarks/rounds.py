@@ -1,7 +1,5 @@
 """Interleaved rounds: whatever troubles the machine troubles all contenders alike, and ratios within a round count."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

@@ -1,7 +1,5 @@
 """Servers in separate processes, so that only the client's work is measured."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

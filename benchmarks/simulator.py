@@ -5,8 +5,6 @@ rate is requests per CPU second of the server, so that it does not depend on wha
 wall clock stands beside it. A bare aiohttp.web handler sends the same bytes for comparison.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

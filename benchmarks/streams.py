@@ -9,8 +9,6 @@ when the library costs more than 1.5 times the loop by hand, or 10 microseconds 
 SDK, or batches cost more than a quarter of objects.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -7,8 +7,6 @@ rate in megabits per second and the round trip in milliseconds. All contenders a
 which is the page of the SDK, with a new connection each round, and take turns. The median round counts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -3,8 +3,6 @@
 With ``--schema DIR --out PKG``, generate a separate package from another schema; ``docs/any-endpoint.md`` shows how.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conversion of wire names to Python names."""
 
-from __future__ import annotations
-
 import keyword
 import re
 

@@ -1,7 +1,5 @@
 """The schema as plain values, the single input of all renderers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Files made of Jinja templates. The pages of the site need no more of the code generation than this."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ A statement whose acknowledgement is dropped has changed a row on the server. Th
 instead of the answer. Answers of statements without an effect always arrive.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

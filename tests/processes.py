@@ -1,7 +1,5 @@
 """Programs that tests run, and processes that they fork from a warm parent, each with a pipe for its messages."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import multiprocessing
@@ -71,7 +69,7 @@ class Service:
     engine: str
 
     @classmethod
-    def of(cls, sim: Simulator, engine: str = "") -> Service:
+    def of(cls, sim: Simulator, engine: str = "") -> Self:
         return cls(sim.environ, engine)
 
     @property

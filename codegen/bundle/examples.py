@@ -1,7 +1,5 @@
 """Examples of components and parameters, from their types and the values that the schema suggests by key."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

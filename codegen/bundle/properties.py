@@ -4,8 +4,6 @@ A value that is received may be null, and an enumeration may hold a value that i
 the documented form only.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..read.document import Node

@@ -1,7 +1,5 @@
 """Reader of ``codegen/clients.yaml``: the operations that other clients of the service support."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

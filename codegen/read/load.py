@@ -1,7 +1,5 @@
 """Entry point of the reader: a schema folder becomes a Spec, or one error lists all problems."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Reader of the paths of the schema: one Operation per path and method."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Reader of ``x-rules``: declarative rules over the fields of a body or the parameters of a query."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reader of the types of properties and parameters."""
 
-from __future__ import annotations
-
 import attrs
 
 from ..spec import Type

@@ -1,7 +1,5 @@
 """Vocabulary of the schema files: ``x-`` keys, their values, and the form of names."""
 
-from __future__ import annotations
-
 from ..naming import has_form
 from .document import Document, Node
 

@@ -4,8 +4,6 @@ Three pieces of source are chosen here for each field, by its kind and declared 
 expression that reads it, and the expression that writes it. The template puts them in their places.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..naming import camel

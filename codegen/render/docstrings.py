@@ -1,7 +1,5 @@
 """Docstrings of generated code: line lengths, sections and notes on observed facts."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 

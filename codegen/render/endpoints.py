@@ -1,7 +1,5 @@
 """Renderer of ``_generated/endpoints.py``: one class per namespace, one documented method per operation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..naming import constant, pascal

@@ -4,8 +4,6 @@ A path item with ``x-path`` and every component get a line at the end of their s
 written into the file of its area alone. Existing lines stay unchanged, in their order.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ The generator reads an OpenAPI document built from the Spec, with all names, ord
 templates replace its own for dataclasses and enumerations.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import Path
 from typing import Any

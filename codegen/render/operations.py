@@ -1,7 +1,5 @@
 """Renderer of ``_generated/operations.py``: operations and request bodies as data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

@@ -1,7 +1,5 @@
 """Renderer of four pages of ``docs/reference``: operations, recorded behaviour, types and life of an order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Formatting of the rendered modules, comparison with the committed ones, and writing."""
 
-from __future__ import annotations
-
 import gzip
 import subprocess
 import sys

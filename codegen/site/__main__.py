@@ -1,7 +1,5 @@
 """``python -m codegen.site SITE`` counts the public names that a built site lacks, or that have no docstring."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pages that stand outside of ``docs/`` in the repository, with their links fitted to the site."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Index of the messages of errors, read from the ``raise`` statements of the package."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages of the schema by namespace: its operations, and the objects that it needs first."""
 
-from __future__ import annotations
-
 import inspect
 from collections import defaultdict
 

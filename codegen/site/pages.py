@@ -1,7 +1,5 @@
 """Generated pages of the site, by their paths."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brokerage_async import __version__, errors

@@ -1,7 +1,5 @@
 """Every page as Markdown beside the HTML, and ``llms.txt``, the list of them, for programs that read."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Mapping

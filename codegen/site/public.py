@@ -1,7 +1,5 @@
 """Public names of the package: which there are, which lack a docstring, which the reference does not list."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

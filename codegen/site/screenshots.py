@@ -1,7 +1,5 @@
 """Command ``python -m codegen.site.screenshots``: run console commands as in a terminal, and draw it at the end."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

@@ -1,7 +1,5 @@
 """Signatures as a reader needs them: with the values of defaults instead of the private names of them."""
 
-from __future__ import annotations
-
 import enum
 import inspect
 import re

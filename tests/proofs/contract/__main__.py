@@ -1,7 +1,5 @@
 """Command line: ``python -m tests.proofs.contract``. See the package."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import tempfile

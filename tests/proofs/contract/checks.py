@@ -1,7 +1,5 @@
 """Check of schemathesis: a request that the schema allows is refused only for a reason that the contract names."""
 
-from __future__ import annotations
-
 import schemathesis
 from schemathesis import Case, CheckContext, Response
 

@@ -4,8 +4,6 @@ The tests of the simulator make the same requests. Here they go over real HTTP, 
 Besides, it generates some: examples, boundaries, random ones, and sequences along the links.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """openapi-generator: its Python models take every answer of the vectors. Needs Java."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

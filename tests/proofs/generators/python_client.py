@@ -1,7 +1,5 @@
 """openapi-python-client: its parsers return typed rows for every list of the vectors."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

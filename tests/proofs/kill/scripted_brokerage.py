@@ -4,8 +4,6 @@ Orders are spread over many accounts, so that their lists stay short. An order i
 its arrival, those included whose client has long lost its connection.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json
@@ -14,7 +12,7 @@ import time
 import zlib
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 import attrs
 from aiohttp import web
@@ -53,7 +51,7 @@ class ScriptedBrokerage:
         self.calm = False
         self.met: Counter[str] = Counter()
 
-    async def __aenter__(self) -> ScriptedBrokerage:
+    async def __aenter__(self) -> Self:
         self._runner = web.ServerRunner(web.Server(self._answer))
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
