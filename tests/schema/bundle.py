@@ -18,9 +18,6 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-LISTS = ("ListEnvelope", "PageEnvelope")
-
-
 def resolved(node: dict[str, Any]) -> dict[str, Any]:
     while "$ref" in node:
         _, _, section, name = node["$ref"].split("/")
@@ -53,7 +50,7 @@ def row_components(operation: str) -> list[str]:
     """Return the component of the rows of an answer that is or may be a list. None for any other answer."""
     found = []
     for schema in alternatives(success_schema(operation) or {}):
-        if "$ref" in schema and name_of(schema).endswith(LISTS):
+        if "$ref" in schema and name_of(schema).endswith(("ListEnvelope", "PageEnvelope")):
             found.append(resolved(resolved(schema)["properties"]["data"])["properties"]["items"])
         elif schema.get("type") == "array":
             found.append(schema)
