@@ -17,6 +17,8 @@ from brokerage_async.errors import ConfigurationError
 from brokerage_async.http.pager import OffsetPager
 from brokerage_async.operation import BoundCall, Effect, Operation, Shape
 from brokerage_async.protocol.decoding.codec import Decoded
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 CONVERSIONS = {"arrow": to_arrow, "pandas": to_pandas, "polars": to_polars}
@@ -85,20 +87,16 @@ def test_empty_list_has_the_schema_of_its_class(extra: str) -> None:
     ],
 )
 def test_invalid_argument_is_refused(extra: str, rows: Any, options: Any, message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        CONVERSIONS[extra](rows, **options)
+    raised(ConfigurationError, CONVERSIONS[extra], rows, match=message, **options)
 
 
 async def test_missing_package_names_the_extra_without_a_request(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     package, pages = "pyarrow" if extra == "arrow" else extra, Pages()
     monkeypatch.setitem(sys.modules, package, None)
     missing = rf'{package} is missing: pip install "brokerage-async\[{extra}\]"'
-    with pytest.raises(ConfigurationError, match=missing):
-        CONVERSIONS[extra]([models.Dividend()])
-    with pytest.raises(ConfigurationError, match=missing):
-        getattr(BulkResult(found={}, model=models.Dividend), f"to_{extra}")()
-    with pytest.raises(ConfigurationError, match=missing):
-        await getattr(pages.pager(), f"to_{extra}")()
+    raised(ConfigurationError, CONVERSIONS[extra], [models.Dividend()], match=missing)
+    raised(ConfigurationError, getattr(BulkResult(found={}, model=models.Dividend), f"to_{extra}"), match=missing)
+    await raised_by(getattr(pages.pager(), f"to_{extra}")(), ConfigurationError, missing)
     assert pages.asked == 0
 
 
@@ -139,8 +137,7 @@ def test_bulk_values_stand_beside_their_key_and_lists_give_a_row_per_item(extra:
 def test_bulk_result_without_values_keeps_the_columns(extra: str) -> None:
     table = getattr(BulkResult(found={}, model=models.Dividend), f"to_{extra}")()
     assert columns(table) == ["key", "occurred_date", "amount", "extra"]
-    with pytest.raises(ConfigurationError, match="model must be given"):
-        getattr(BulkResult(found={}), f"to_{extra}")()
+    raised(ConfigurationError, getattr(BulkResult(found={}), f"to_{extra}"), match="model must be given")
     assert len(getattr(BulkResult(found={"A": models.Dividend()}), f"to_{extra}")()) == 1
 
 

@@ -26,6 +26,7 @@ from brokerage_async.models import (
 from brokerage_async.symbols import occ_symbol, parse_future_option, parse_occ
 from brokerage_async.tickets import spread, vertical
 from tests.fake_transport import FakeTransport, ok
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 TODAY = date(2026, 6, 12)
@@ -98,8 +99,7 @@ def test_expiration_by_day_or_days(choice: dict[str, Any], expected: str) -> Non
     ],
 )
 def test_expiration_that_fits_nothing_or_several_is_rejected(choice: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InvalidRequestError, match=problem):
-        SPX.expiration(**choice)
+    raised(InvalidRequestError, SPX.expiration, match=problem, **choice)
 
 
 @given(OFFSETS, st.integers(0, 900))
@@ -116,8 +116,7 @@ def test_no_expiration_is_nearer_than_the_chosen_one(offsets: list[int], days: i
 def test_empty_chain_has_nothing_to_choose(rows: Any) -> None:
     made = OptionChain.of(rows)
     assert made.expirations == ()
-    with pytest.raises(InvalidRequestError, match="must list an expiration to choose: got none"):
-        made.expiration(days=45)
+    raised(InvalidRequestError, made.expiration, days=45, match="must list an expiration to choose: got none")
 
 
 def test_rows_without_day_root_or_strikes_are_left_out() -> None:
@@ -154,8 +153,7 @@ def test_adjusted_chains_are_left_out_unless_wanted(kind: str) -> None:
 
 @for_each("wrong", [None, 1, "AAPL", [None], [OptionExpiration()]])
 def test_rows_of_another_type_or_of_several_underlyings_are_rejected(wrong: Any) -> None:
-    with pytest.raises(InvalidRequestError, match="rows must be nested option chains"):
-        OptionChain.of(wrong)
+    raised(InvalidRequestError, OptionChain.of, wrong, match="rows must be nested option chains")
     with pytest.raises(InvalidRequestError, match="rows must be of one underlying, got AAPL, SPX"):
         OptionChain.of([chain(), attrs.evolve(chain(), underlying_symbol="AAPL")])
 
@@ -180,8 +178,7 @@ def test_chain_of_futures_options_leads_to_the_symbols_of_a_spread() -> None:
     listed = [futures_expiration(*each) for each in (("EW3", friday, "ESZ6", "PM"), ("ES", friday, "ESU6", "AM"))]
     option_chains = [FuturesOptionChain(expirations=[each]) for each in listed]
     made = OptionChain.of(NestedFuturesOptionChain(option_chains=option_chains))
-    with pytest.raises(InvalidRequestError, match="got ES 2026-09-18 AM, EW3 2026-09-18 PM"):
-        made.expiration(on=friday)
+    raised(InvalidRequestError, made.expiration, on=friday, match="got ES 2026-09-18 AM, EW3 2026-09-18 PM")
     weekly = made.expiration(near=friday, root="EW3")
     assert (weekly.underlying, weekly.days) == ("/ESZ6", 98)
     short, long = (weekly.out_of_the_money("P", 9150, strikes=number).put for number in (1, 2))
@@ -258,8 +255,7 @@ def out(*arguments: Any, **distance: Any) -> Any:
     ],
 )
 def test_strike_that_fits_nothing_is_rejected(choose: Any, problem: str) -> None:
-    with pytest.raises(InvalidRequestError, match=problem):
-        choose()
+    raised(InvalidRequestError, choose, match=problem)
 
 
 @given(STRIKE_PRICES, PRICES, st.integers(1, 50))
@@ -275,8 +271,7 @@ def test_no_strike_left_out_is_nearer_than_one_returned(listed: list[Decimal], p
 def check_chosen(made: Expiration, kind: str, price: Any, beyond: list[Decimal], **distance: Any) -> None:
     """Check that the first of the strikes that are far enough is chosen, or that nothing is without one."""
     if not beyond:
-        with pytest.raises(InvalidRequestError):
-            made.out_of_the_money(kind, price, **distance)
+        raised(InvalidRequestError, made.out_of_the_money, kind, price, **distance)
         return
     found = made.out_of_the_money(kind, price, **distance)
     assert found.price == beyond[0]
@@ -301,8 +296,7 @@ def test_strike_that_lists_one_type_only_names_the_other() -> None:
     assert strike.put == strike.option("P") == "AAPL  260619P00110000"
     with pytest.raises(InvalidRequestError, match="strike must be one with a call, got 110"):
         _ = strike.call
-    with pytest.raises(InvalidRequestError, match="option_type must be C or P"):
-        strike.option("X")
+    raised(InvalidRequestError, strike.option, "X", match="option_type must be C or P")
 
 
 def test_symbols_of_strikes_are_legs_of_a_spread() -> None:
@@ -318,9 +312,8 @@ def test_extreme_price_is_rejected_briefly(extreme: str) -> None:
         lambda: LADDER.strike(near=extreme), lambda: LADDER.strike(at=extreme), lambda: LADDER.nearest(extreme, 1),
         out("C", extreme, strikes=1), out("C", 110, percent=extreme),
     ):  # fmt: skip
-        with pytest.raises(InvalidRequestError, match="must have at most 64 digits") as caught:
-            choose()
-        assert len(str(caught.value)) < 200
+        error = raised(InvalidRequestError, choose, match="must have at most 64 digits")
+        assert len(str(error)) < 200
 
 
 async def test_example_builds_a_spread_from_a_nested_chain() -> None:

@@ -16,6 +16,7 @@ from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.streams.events import Gap, Snapshot
 from tests.chains.test_chain import SPX
 from tests.loops import on_virtual_time
+from tests.protocol.values import raised
 from tests.stream.world import world
 from tests.tables import for_each
 
@@ -113,8 +114,7 @@ def test_invalid_deltas_are_refused(delta: Any, option_type: Any, message: str) 
     strike = WEEKLY.strikes[0]
     option = OptionGreeks(strike.call, "C", strike, WEEKLY, models.Quote(), models.Greeks(delta=Decimal("0.2")))
     assert ChainGreeks((option,)).by_delta(0.9) is option
-    with pytest.raises(InvalidRequestError, match=message):
-        ChainGreeks((option,)).by_delta(delta, option_type)
+    raised(InvalidRequestError, ChainGreeks((option,)).by_delta, delta, option_type, match=message)
 
 
 async def test_invalid_expirations_are_refused() -> None:

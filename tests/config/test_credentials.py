@@ -21,6 +21,7 @@ from brokerage_async.config import (
     new_identifier,
 )
 from brokerage_async.errors import ConfigurationError
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 HIDDEN = "s3cr3t-value"
@@ -36,8 +37,7 @@ def test_credentials_show_in_no_dump_survive_pickling_and_cannot_be_changed(cred
     dumps = [repr(credentials), str(credentials), f"{credentials}", pprint.pformat(credentials)]
     dumps += [repr(attrs.asdict(credentials)), repr([credentials]), pprint.pformat(attrs.astuple(credentials))]
     assert not [dump for dump in dumps if HIDDEN in dump]
-    with pytest.raises(TypeError):
-        vars(credentials)
+    raised(TypeError, vars, credentials)
     assert pickle.loads(pickle.dumps(credentials)) == credentials
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         credentials.client_secret = "other"
@@ -65,9 +65,8 @@ def test_secrets_that_no_header_could_carry(wrong: str) -> None:
         lambda: AuthorizationCode(client_id="i", client_secret="s", redirect_uri="", code="c"),
         lambda: RefreshToken(client_secret="s", refresh_token="r", scope=["read"]),
     ):
-        with pytest.raises(ConfigurationError) as caught:
-            make()
-        assert "ken" not in str(caught.value).replace("Token", "").replace("token", "")
+        error = raised(ConfigurationError, make)
+        assert "ken" not in str(error).replace("Token", "").replace("token", "")
 
 
 @for_each("kind, arguments", [
@@ -81,8 +80,7 @@ def test_secrets_that_no_header_could_carry(wrong: str) -> None:
     )),
 ])  # fmt: skip
 def test_senseless_retry_policy_or_limits(kind: Any, arguments: Any) -> None:
-    with pytest.raises(ConfigurationError, match=rf"{kind.__name__}\.{next(iter(arguments))}"):
-        kind(**arguments)
+    raised(ConfigurationError, kind, match=rf"{kind.__name__}\.{next(iter(arguments))}", **arguments)
 
 
 def test_policies_compare_and_hash_and_may_be_switched_off() -> None:
@@ -98,11 +96,9 @@ def test_policies_compare_and_hash_and_may_be_switched_off() -> None:
 def test_what_is_no_number_is_named(kind: Any, wrong: Any) -> None:
     for field in attrs.fields(kind):
         if field.name not in ("jitter", "adaptive", "per_operation"):
-            with pytest.raises(ConfigurationError, match=field.name):
-                kind(**{field.name: wrong})
+            raised(ConfigurationError, kind, match=field.name, **{field.name: wrong})
     for rate in (wrong, 0):
-        with pytest.raises(ConfigurationError, match=r"orders\.list"):
-            Limits(per_operation={"orders.list": rate})
+        raised(ConfigurationError, Limits, per_operation={"orders.list": rate}, match=r"orders\.list")
 
 
 def test_system_values_neither_read_nor_change_random_and_uuid_of_the_program(

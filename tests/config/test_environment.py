@@ -17,6 +17,7 @@ from brokerage_async.config import (
     settings_from_env,
 )
 from brokerage_async.errors import ConfigurationError
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 WITH_PAGE = Environment.sandbox("https://a.example", "https://my.example/auth")
@@ -114,9 +115,8 @@ UNUSABLE: list[tuple[Callable[..., object], str, list[Any], str]] = [
 
 @for_each("make, name, wrong, reason", [(*row, wrong, said) for *row, values, said in UNUSABLE for wrong in values])
 def test_unusable_argument_is_named_and_no_password_shown(make: Any, name: str, wrong: Any, reason: str) -> None:
-    with pytest.raises(ConfigurationError, match=reason) as caught:
-        make(**{name: wrong})
-    assert "hunter2" not in str(caught.value)
+    error = raised(ConfigurationError, make, match=reason, **{name: wrong})
+    assert "hunter2" not in str(error)
 
 
 @for_each(
@@ -128,10 +128,8 @@ def test_unusable_argument_is_named_and_no_password_shown(make: Any, name: str, 
      "https://.", "https://a.example\\.evil.example", "https://[v1.x:y]"],
 )  # fmt: skip
 def test_unusable_base_address_is_named(wrong: Any) -> None:
-    with pytest.raises(ConfigurationError, match="base_url"):
-        base_address(wrong)
-    with pytest.raises(ConfigurationError, match="streamer"):
-        base_address(wrong, "streamer")
+    raised(ConfigurationError, base_address, wrong, match="base_url")
+    raised(ConfigurationError, base_address, wrong, "streamer", match="streamer")
 
 
 @for_each(
@@ -185,9 +183,8 @@ def test_settings_published_addresses_follow_only_a_named_environment() -> None:
     for name in ("sandbox", "production"):
         environment = settings_from_env(secrets | {"BROKERAGE_ENVIRONMENT": name})["environment"]
         assert environment == getattr(Environment, name)()
-    with pytest.raises(ConfigurationError) as caught:
-        settings_from_env(secrets)
-    (problem,) = caught.value.errors
+    error = raised(ConfigurationError, settings_from_env, secrets)
+    (problem,) = error.errors
     assert problem.domain == "BROKERAGE_BASE_URL"
     assert "BROKERAGE_ENVIRONMENT" in str(problem)
     moved = {"BROKERAGE_ENVIRONMENT": "sandbox", "BROKERAGE_STREAMER_URL": "wss://s.example"}
@@ -210,10 +207,9 @@ def test_settings_published_addresses_follow_only_a_named_environment() -> None:
     ],
 )
 def test_everything_wrong_is_named_at_once_without_values(given: dict[str, str], wrong: list[str]) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        settings_from_env(given)
-    assert [problem.domain for problem in caught.value.errors] == wrong
-    assert HIDDEN not in str(caught.value)
+    error = raised(ConfigurationError, settings_from_env, given)
+    assert [problem.domain for problem in error.errors] == wrong
+    assert HIDDEN not in str(error)
 
 
 @pytest.mark.parametrize("secret", [HIDDEN, f"{HIDDEN}\a"], ids=["missing", "unusable"])
@@ -222,8 +218,7 @@ def test_no_secret_in_the_frames_of_an_error(monkeypatch: pytest.MonkeyPatch, se
     if secret != HIDDEN:
         monkeypatch.setenv("BROKERAGE_BASE_URL", "http://a.example")
         monkeypatch.setenv("BROKERAGE_REFRESH_TOKEN", secret)
-    with pytest.raises(ConfigurationError) as caught:
-        settings_from_env()
-    _, *frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
+    error = raised(ConfigurationError, settings_from_env)
+    _, *frames = traceback.TracebackException.from_exception(error, capture_locals=True).stack
     assert frames
     assert HIDDEN not in repr([frame.locals for frame in frames])

@@ -32,6 +32,7 @@ from brokerage_async.observers import (
 from brokerage_async.operation import Effect
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
+from tests.http.calls import raised_by
 from tests.stream.world import SMALL
 
 ATTEMPT = Attempt(
@@ -72,8 +73,7 @@ async def test_client_records_requests_retries_waits_and_tokens() -> None:
     sim.faults.add("GET", r"/holidays", "status(500)")
     async with sim.client(observers=[collected.metrics()]) as client:
         await client.market_time.equity_holidays()
-        with pytest.raises(NotFoundError):
-            await client.orders.cancel(sim.account_numbers[0], "1")
+        await raised_by(client.orders.cancel(sim.account_numbers[0], "1"), NotFoundError)
     points = collected.points()
     holidays = "market_time.equity_holidays"
     assert ({"operation": holidays, "outcome": "server-error", "status": 500}, 1) in points["brokerage.requests"]
@@ -113,8 +113,7 @@ async def test_watcher_records_the_lateness_of_its_polls() -> None:
     async with sim.client(observers=[collected.metrics()]) as client:
         await client.quote_alerts.list()
         async with client.watch.orders("me", sim.account_numbers[:1], interval=0.05, min_interval=0.05) as watcher:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(anext(watcher), 0.3)
+            await raised_by(asyncio.wait_for(anext(watcher), 0.3), TimeoutError)
     ((labels, count),) = collected.points()["brokerage.poll.lateness"]
     assert labels["watcher"]
     assert sim.account_numbers[0] not in str(labels)

@@ -16,6 +16,8 @@ from brokerage_async.errors import BrokerageError
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
 from brokerage_async.storage.sqlite_file import SqliteFile, prepare
 from brokerage_async.storage.subject import Subject
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 SUBJECT = Subject(kind="journal", name="j", error=JournalError)
@@ -64,8 +66,7 @@ async def test_a_changed_file_is_noticed_before_the_next_entry_is_written(
         change(Path(f"{path}{suffix}"))
         said = rf"orders\.journal{suffix} was {reason} after it was opened: close the journal"
         for _ in range(2):
-            with pytest.raises(JournalError, match=said):
-                await journal.open(OTHER, b"", owner="a", lease=30)
+            await raised_by(journal.open(OTHER, b"", owner="a", lease=30), JournalError, said)
 
 
 async def test_a_file_that_is_moved_while_an_entry_is_written_is_noticed(
@@ -82,8 +83,7 @@ async def test_a_file_that_is_moved_while_an_entry_is_written_is_noticed(
             path.rename(tmp_path / "elsewhere")
 
         monkeypatch.setattr(journal._file, "_check_files", check_and_move)
-        with pytest.raises(JournalError, match="moved or deleted"):
-            await journal.open(KEY, b"", owner="a", lease=30)
+        await raised_by(journal.open(KEY, b"", owner="a", lease=30), JournalError, "moved or deleted")
     async with SqliteJournal(tmp_path / "elsewhere") as journal:
         assert await journal.find(KEY) is None, "a recovery would not find the entry: its order must not be sent"
 
@@ -108,8 +108,7 @@ async def test_a_link_is_followed_and_its_target_watched(tmp_path: Path) -> None
         link.unlink()
         link.symlink_to(tmp_path / "another")
         make(tmp_path / "another", 0o600)
-        with pytest.raises(JournalError, match="link was replaced"):
-            await journal.open(OTHER, b"", owner="a", lease=30)
+        await raised_by(journal.open(OTHER, b"", owner="a", lease=30), JournalError, "link was replaced")
 
 
 async def test_a_file_that_others_can_access_is_used_with_one_warning(
@@ -143,8 +142,7 @@ def link(path: Path) -> None:
 @for_each("name, make", [*((name, os.mkfifo) for name in ("j", "j-wal", "j-shm")), ("j-wal", link)])
 def test_what_is_not_a_regular_file_is_refused(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
     make(tmp_path / name)
-    with pytest.raises(JournalError, match=f"{name} must be a regular file"):
-        prepare(tmp_path / "j", SUBJECT)
+    raised(JournalError, prepare, tmp_path / "j", SUBJECT, match=f"{name} must be a regular file")
     (tmp_path / name).unlink()
 
 
@@ -174,6 +172,5 @@ async def test_run_exclusive_file_that_was_moved_is_noticed(tmp_path: Path) -> N
     assert await file.run(count) == 0
     assert not (tmp_path / "t.db-shm").exists(), "one owner needs no shared index"
     (tmp_path / "t.db").rename(tmp_path / "elsewhere")
-    with pytest.raises(BrokerageError, match="was moved or deleted after it was opened: close the thing"):
-        await file.run(count)
+    await raised_by(file.run(count), BrokerageError, "was moved or deleted after it was opened: close the thing")
     await file.aclose()

@@ -11,6 +11,8 @@ import pytest
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
 from brokerage_async.storage.subject import Subject
 from brokerage_async.storage.wal import FRAME, HEADER, check_log, damaged_frame
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 
 ENTRIES = 20
 PAGE = 4096
@@ -89,8 +91,7 @@ async def test_a_damaged_journal_is_refused_and_left_alone(crashed: Path) -> Non
     before = contents(crashed)
     async with SqliteJournal(crashed) as journal:
         for _ in range(2):
-            with pytest.raises(JournalError, match="broken at frame 4"):
-                await journal.open(key(0), b"", owner="b", lease=30)
+            await raised_by(journal.open(key(0), b"", owner="b", lease=30), JournalError, "broken at frame 4")
     assert contents(crashed) == before
 
 
@@ -140,8 +141,7 @@ async def test_frames_of_the_log_before_are_no_damage(tmp_path: Path) -> None:
             await journal.open(key(number), b"", owner="a", lease=30)
             check_log(path, SUBJECT)
         damage(path, HEADER.size + 500)
-        with pytest.raises(JournalError, match="broken at frame 1,"):
-            check_log(path, SUBJECT)
+        raised(JournalError, check_log, path, SUBJECT, match="broken at frame 1,")
 
 
 async def test_a_log_that_changes_while_it_is_read_is_no_damage(crashed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,8 +155,7 @@ async def test_a_log_that_changes_while_it_is_read_is_no_damage(crashed: Path, m
         monkeypatch.setattr(Path, "read_bytes", lambda _, answers=answers: next(answers))
         check_log(crashed, SUBJECT)
     monkeypatch.setattr(Path, "read_bytes", lambda _: half)
-    with pytest.raises(JournalError):
-        check_log(crashed, SUBJECT)
+    raised(JournalError, check_log, crashed, SUBJECT)
 
 
 def test_what_is_not_a_log_hides_nothing(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from brokerage_async.symbols import (
     parse_occ,
     parse_option_streamer,
 )
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 JUNE = date(2026, 6, 12)
@@ -220,15 +221,13 @@ OTHER_FORMS: dict[tuple[Callable[[str], object], str], list[str]] = {
 
 @for_each("parse, reason, symbol", [(*form, symbol) for form, symbols in OTHER_FORMS.items() for symbol in symbols])
 def test_symbol_of_another_form_is_rejected(parse: Callable[[str], object], reason: str, symbol: str) -> None:
-    with pytest.raises(InvalidRequestError, match=f"{reason}.*{re.escape(repr(symbol))}"):
-        parse(symbol)
+    raised(InvalidRequestError, parse, symbol, match=f"{reason}.*{re.escape(repr(symbol))}")
 
 
 @for_each("wrong", [None, 1, 1.5, b"AAPL", [], JUNE])
 def test_symbol_of_another_type_is_rejected(wrong: Any) -> None:
     for parse in (parse_option_streamer, parse_occ, instrument_type_of):
-        with pytest.raises(InvalidRequestError, match="symbol must be a str"):
-            parse(wrong)
+        raised(InvalidRequestError, parse, wrong, match="symbol must be a str")
     with pytest.raises(InvalidRequestError, match="on must be a datetime"):
         parse_future("/ESZ6", on=None if wrong == JUNE else wrong)
 
@@ -264,9 +263,8 @@ ALL_PARTS = ["root", "expiration", "option_type", "strike"]
     ],
 )  # fmt: skip
 def test_invalid_parts_are_all_named(make: Any, parts: Any, domains: list[str]) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        make(*parts)
-    assert [problem.domain for problem in caught.value.errors] == domains
+    error = raised(InvalidRequestError, make, *parts)
+    assert [problem.domain for problem in error.errors] == domains
 
 
 @for_each(
@@ -279,17 +277,15 @@ def test_invalid_parts_are_all_named(make: Any, parts: Any, domains: list[str]) 
     ],
 )  # fmt: skip
 def test_future_option_with_an_invalid_part_names_it(name: str, wrong: Any) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        attrs.evolve(ES_PUT, **{name: wrong})
-    assert [problem.domain for problem in caught.value.errors] == [name]
+    error = raised(InvalidRequestError, attrs.evolve, ES_PUT, **{name: wrong})
+    assert [problem.domain for problem in error.errors] == [name]
 
 
 @for_each("exchange", [None, "", "xcme", "X:Y", "A/B", 1])
 def test_streamer_symbol_of_an_invalid_exchange_is_rejected(exchange: Any) -> None:
     for parts, said in ((FutureSymbol("ES", 12, 2026), "exchange"), (ES_PUT, "exchange"),
                         (CryptocurrencySymbol("BTC"), "venue")):  # fmt: skip
-        with pytest.raises(InvalidRequestError, match=f"{said} must be a code"):
-            parts.streamer_symbol(exchange)  # type: ignore[attr-defined]
+        raised(InvalidRequestError, parts.streamer_symbol, exchange, match=f"{said} must be a code")
 
 
 @given(st.integers(0, 9), MONTHS, st.dates(date(2010, 1, 1), date(2080, 12, 31)))

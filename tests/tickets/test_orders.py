@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 import attrs
-import pytest
 
 from brokerage_async._generated.models import ComplexOrderType, InstrumentType, LegAction, NewOrder, TimeInForce
 from brokerage_async._generated.operations import REQUEST_MODELS
@@ -34,6 +33,7 @@ from brokerage_async.tickets import (
     stop_limit,
     vertical,
 )
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 JUNE = date(2026, 6, 12)
@@ -147,8 +147,7 @@ NO_LEGS: tuple[Any, ...] = (None, 1, "AAPL", [], b"x")
     ],
 )
 def test_what_makes_no_ticket(make: Any, said: str) -> None:
-    with pytest.raises(InvalidRequestError, match=said):
-        make()
+    raised(InvalidRequestError, make, match=said)
 
 
 SHARE = buy_to_open("AAPL", 1)
@@ -167,8 +166,7 @@ MAKERS: dict[str, Any] = {
 @for_each("name", MAKERS)
 @for_each("amount", NOT_PLAIN)
 def test_amount_that_is_not_a_plain_finite_number_is_rejected(name: str, amount: Any) -> None:
-    with pytest.raises(InvalidRequestError, match=r"must be .*, got "):
-        MAKERS[name](amount)
+    raised(InvalidRequestError, MAKERS[name], amount, match=r"must be .*, got ")
 
 
 NEGATIVE = ["-1", -1, Decimal("-0.01"), Decimal("-0.0"), "-0", "-1e-9"]
@@ -177,8 +175,7 @@ NEGATIVE = ["-1", -1, Decimal("-0.01"), Decimal("-0.0"), "-0", "-1e-9"]
 @for_each("name, amount", [*product(MAKERS, NEGATIVE), *product(["quantity", "value"], ["0", 0, "0.00", "0e5"])])
 def test_negative_amount_or_nothing_to_trade_is_rejected(name: str, amount: Any) -> None:
     zero, sign = "must be greater than zero, got .*the action says", "must not be negative, got .*a credit is an effect"
-    with pytest.raises(InvalidRequestError, match=zero if name in ("quantity", "value") else sign):
-        MAKERS[name](amount)
+    raised(InvalidRequestError, MAKERS[name], amount, match=zero if name in ("quantity", "value") else sign)
 
 
 PLAIN: list[Any] = ["1", "+1", "1.", ".5", "1e3", "1E-2", "0.10", Decimal("2.5"), 10**20]
@@ -293,8 +290,7 @@ def test_bracket_of_one_leg_with_prices_the_wrong_way_round_is_rejected(
 ) -> None:
     legs = closing_legs(entry)
     for stopped in (stop(*legs, trigger=loss), stop_limit(*legs, trigger=loss, price=loss)):
-        with pytest.raises(InvalidRequestError, match=problem):
-            bracket(entry, profit=limit(*legs, price=profit), loss=stopped)
+        raised(InvalidRequestError, bracket, entry, profit=limit(*legs, price=profit), loss=stopped, match=problem)
 
 
 COLA, PEPSI = limit(buy_to_open("KO", 100), price=70), limit(sell_to_open("PEP", 40), price=160)
@@ -361,8 +357,7 @@ OTOCO = partial(bracket, entry=ENTRY, profit=PROFIT, loss=LOSS)
     ],
 )
 def test_complex_order_of_orders_that_do_not_fit_is_rejected(make: Any, problem: str) -> None:
-    with pytest.raises(InvalidRequestError, match=problem):
-        make()
+    raised(InvalidRequestError, make, match=problem)
 
 
 @for_each("count", [1, 2, 3])
@@ -386,9 +381,8 @@ def test_one_triggers_other_takes_one_to_three_orders(count: int) -> None:
     ],
 )
 def test_component_that_breaks_a_rule_is_named(make: Any, domain: str) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        make()
-    assert domain in [problem.domain for problem in caught.value.errors]
+    error = raised(InvalidRequestError, make)
+    assert domain in [problem.domain for problem in error.errors]
 
 
 def test_strict_validation_is_asked_for_by_closes_alone_and_in_an_oco_only() -> None:

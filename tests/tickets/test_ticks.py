@@ -3,13 +3,13 @@
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import TickSize
 from brokerage_async.tickets import prices_toward, round_to_tick
+from tests.protocol.values import raised
 
 
 def table(*rows: tuple[str, str | None]) -> list[TickSize]:
@@ -84,8 +84,7 @@ def test_round_to_tick_unusable_arguments_are_refused() -> None:
         ("1", EQUITY, "up", "toward must be"),
     )
     for price, rows, toward, reason in cases:
-        with pytest.raises(InvalidRequestError, match=reason):
-            round_to_tick(price, rows, toward)  # type: ignore[arg-type]
+        raised(InvalidRequestError, round_to_tick, price, rows, toward, match=reason)
 
 
 def test_prices_toward_lists_the_ticks_up_and_down_and_never_beyond_the_goal() -> None:
@@ -107,5 +106,4 @@ def test_prices_toward_refuses_what_is_no_ladder() -> None:
         ("1", "2", 0, "ticks must be a whole number"),
         ("-1", "2", 1, "must not be negative"),
     ):
-        with pytest.raises(InvalidRequestError, match=reason):
-            prices_toward(start, goal, PENNIES, ticks=ticks)
+        raised(InvalidRequestError, prices_toward, start, goal, PENNIES, ticks=ticks, match=reason)

@@ -17,7 +17,9 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Change, Watch, Watcher, WatchStateError, is_terminal, poll
 from brokerage_async.watch.diff import Acknowledgeable
 from tests.fake_transport import FakeTransport, ok
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, Service, client_of, quiet
@@ -132,8 +134,7 @@ async def test_order_not_listed_today_is_looked_up(
         for path, answer in ((LIVE, listed), ("/customers/me/orders", older)):
             service.answers[path] = answer(service) if callable(answer) else answer
         if status is None:
-            with pytest.raises(errors.NotFoundError, match="order 7"):
-                await client.watch.order("me", "A1", 7)
+            await raised_by(client.watch.order("me", "A1", 7), errors.NotFoundError, "order 7")
         else:
             assert (await client.watch.order("me", "A1", 7)).status == status
         assert asyncio.get_running_loop().time() == pytest.approx(end)
@@ -147,8 +148,7 @@ async def test_order_follow_waits_for_the_replacement_as_long_as_timeout_permits
     ended = row(7, "Cancelled", **{"replacing-order-id": 8})
     service.answers[LIVE] = lambda _: [ended, row(8, "Filled" if service.times[-1] >= 9 else "Live")]
     assert (await client.watch.order("me", "A1", 7)).replacing_order_id == "8"
-    with pytest.raises(errors.DeadlineExceededError, match="order 7 "):
-        await client.watch.order("me", "A1", 7, follow=True, timeout=5)
+    await raised_by(client.watch.order("me", "A1", 7, follow=True, timeout=5), errors.DeadlineExceededError, "order 7 ")
     assert (await client.watch.order("me", "A1", 7, follow=True)).id == "8"
 
 
@@ -160,8 +160,7 @@ async def test_order_lookup_failure_is_retried_unless_fatal(service: Service, cl
     assert (await client.watch.order("me", "A1", 7, on_error=failures.append)).status == "Filled"
     assert [getattr(failure, "status", None) for failure in failures] == [502, 503, 429]
     service.answers["/customers/me/orders"] = 403
-    with pytest.raises(errors.PermissionDeniedError):
-        await client.watch.order("me", "A1", 7)
+    await raised_by(client.watch.order("me", "A1", 7), errors.PermissionDeniedError)
 
 
 def test_is_terminal_agrees_with_the_status_table() -> None:
@@ -212,8 +211,7 @@ async def test_invalid_argument_raises_at_once(
         if inspect.isawaitable(watcher):
             await watcher
 
-    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match=name):
-        await use()
+    await raised_by(use(), (errors.InvalidRequestError, errors.ConfigurationError), name)
     assert service.requests == []
 
 
@@ -273,8 +271,7 @@ async def test_state_of_another_service_is_rejected(watch: Callable[[Client, Mem
 
     state = MemoryState()
     for address in ("https://service", "https://service/prefix"):
-        with pytest.raises(TimeoutError):
-            await watch_service(address)
+        await raised_by(watch_service(address), TimeoutError)
     with pytest.raises(WatchStateError, match=r'to .*"https://service", .*not to .*"https://service:8443"'):
         await watch_service("https://service:8443")
 
@@ -298,8 +295,7 @@ async def test_orders_filters_are_sent_and_watchers_with_others_do_not_share_pol
         "&underlying-symbol=AAPL",
     ]
     await asyncio.gather(*(watcher.aclose() for watcher in watchers))
-    with pytest.raises(TypeError, match=r"orders\.live has no parameter 'colour'"):
-        client.watch.orders("me", ["A1"], colour="blue")  # type: ignore[call-arg]
+    raised(TypeError, client.watch.orders, "me", ["A1"], colour="blue", match=r"orders\.live has no parameter 'colour'")
 
 
 async def test_order_looked_up_in_a_list_that_changed_is_not_called_nonexistent(

@@ -29,7 +29,9 @@ from brokerage_async.watch.feed import MAX_LATENESS, MAX_RETRY_AFTER, Cursor, Fe
 from brokerage_async.watch.lists import ConditionalExecutor
 from brokerage_async.watch.poll import poll
 from tests.fake_transport import FakeTransport, fail, ok
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import quiet
@@ -98,8 +100,7 @@ WRONG = [*itertools.product(NAMES, [None, "1", True, -1, math.nan, math.inf]), (
 
 @for_each("name, wrong", [*WRONG, ("jitter", -0.1), ("jitter", 1.1)])
 def test_schedule_invalid_seconds_raise(name: str, wrong: object) -> None:
-    with pytest.raises(errors.ConfigurationError, match=name):
-        Schedule(**({"interval": 1.0} | {name: wrong}))  # type: ignore[arg-type]
+    raised(errors.ConfigurationError, Schedule, match=name, **{"interval": 1.0} | {name: wrong})
 
 
 def one_row(latency: float = 0.0) -> FakeTransport:
@@ -156,8 +157,7 @@ async def leave(watcher: Callable[[], Watcher[Any]], way: str) -> object:
             await asyncio.wait({consumer})
             return consumer  # with its exception, whose traceback has the frames
         case "cancel at once":
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(anext(watcher()), 0)
+            await raised_by(asyncio.wait_for(anext(watcher()), 0), TimeoutError)
         case _:
             watcher()
     return None
@@ -213,8 +213,7 @@ async def test_closed_client_cancels_a_poll_under_way() -> None:
     assert asyncio.get_running_loop().time() == 1
     assert polls() == []
     for waiting in (single, *others):
-        with pytest.raises(ConfigurationError, match="the client is closed"):
-            await waiting
+        await raised_by(waiting, ConfigurationError, "the client is closed")
 
 
 @for_each("turns", range(12))
@@ -231,8 +230,7 @@ async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
     for _ in range(turns):
         await asyncio.sleep(0)
     task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await raised_by(task, asyncio.CancelledError)
     for _ in range(3):
         await asyncio.sleep(0)
     assert polls() == []
@@ -269,8 +267,7 @@ async def test_watcher_that_asks_while_the_loop_ends_gets_its_error(turns: int) 
     feed.begin()
     for _ in range(turns):
         await asyncio.sleep(0)
-    with pytest.raises(NotFoundError):
-        await anext(watcher)
+    await raised_by(anext(watcher), NotFoundError)
 
 
 async def watchlists(client: Client) -> list[str]:
@@ -301,15 +298,13 @@ async def test_closed_client_ends_every_watcher_with_an_error(make: Callable[[Cl
         await asyncio.sleep(1)
     assert polls() == []
     assert asyncio.get_running_loop().time() == 1
-    with pytest.raises(ConfigurationError, match="the client is closed"):
-        await pending
+    await raised_by(pending, ConfigurationError, "the client is closed")
     is_poll = make in POLLS
     for watcher in (idle, *([] if is_poll else [unused, make(client)])):
         with pytest.raises(ConfigurationError, match="the client is closed"):
             [change async for change in watcher]
     for watcher in (waiting, idle):
-        with pytest.raises(StopAsyncIteration):
-            await anext(watcher)
+        await raised_by(anext(watcher), StopAsyncIteration)
 
 
 async def test_poll_over_a_client_of_its_own_goes_on_when_that_is_closed() -> None:
@@ -385,8 +380,7 @@ async def test_conditional_executor_decodes_changed_bodies_only(monkeypatch: pyt
     async with client_of(transport) as client:
         fetch, other = (Endpoints(ConditionalExecutor(client.session)).watchlists.list for _ in range(2))
         found: list[Any] = [await fetch() for _ in range(3)]
-        with pytest.raises(ServerError):
-            await fetch()
+        await raised_by(fetch(), ServerError)
         found += [await fetch(), await fetch(), await other()]
     names = [each if each is UNCHANGED else [entry.name for entry in each] for each in found]
     assert names == [["a"], UNCHANGED, ["b"], UNCHANGED, ["a"], ["a"]]
@@ -442,12 +436,9 @@ async def test_pacing_objects_need_not_be_hashable(kind: type[Pace]) -> None:
 )
 def test_push_is_a_flag_and_without_an_address_an_error_at_once(make: Any) -> None:
     client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
-    with pytest.raises(ConfigurationError, match="push must be True or False, got 'yes'"):
-        make(client.watch, "yes")
-    with pytest.raises(ConfigurationError, match="streamer_url must be the address of the account stream"):
-        make(client.watch, True)
-    with pytest.raises(ConfigurationError, match="made without the streams of a client"):
-        make(Watch(client), True)
+    raised(ConfigurationError, make, client.watch, "yes", match="push must be True or False, got 'yes'")
+    raised(ConfigurationError, make, client.watch, True, match="streamer_url must be the address of the account stream")
+    raised(ConfigurationError, make, Watch(client), True, match="made without the streams of a client")
 
 
 @for_each("moment", range(40))

@@ -15,7 +15,9 @@ from brokerage_async.tickets import buy_to_open, limit, market
 from brokerage_async.watch import Discrepancy, Fill, WatchStateError
 from brokerage_async.watch.lists import FILL_TYPES
 from brokerage_async.watch.state import OwnCodec
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
+from tests.protocol.values import raised
 from tests.stream.world import in_world, world
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, Service, client_of
@@ -87,8 +89,7 @@ async def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile(
     assert (second.quantity, second.kind) == (4, "fill")
     assert await reports(client, sim, 120, state=state) == []
     other = client.watch.fills(sim.account_numbers, state=state)
-    with pytest.raises(WatchStateError, match="belongs to"):
-        await anext(other)
+    await raised_by(anext(other), WatchStateError, "belongs to")
     await other.aclose()
 
 
@@ -206,5 +207,4 @@ async def test_silent_changes_do_not_make_a_stream_look_mute(
 
 def test_damaged_state_is_named() -> None:
     for key, data in (('["A","books"]', b"{"), ('["A","nothing"]', b"{}"), ("[1]", b"{}"), ('["A","fill"]', b"{}")):
-        with pytest.raises(WatchStateError, match="cannot be read"):
-            OwnCodec(lambda key: FILL_TYPES[key[1]]).read(key, data)
+        raised(WatchStateError, OwnCodec(lambda key: FILL_TYPES[key[1]]).read, key, data, match="cannot be read")

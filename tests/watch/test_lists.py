@@ -18,6 +18,7 @@ from brokerage_async.watch.diff import Change, change_of
 from brokerage_async.watch.feed import Feed, Schedule
 from brokerage_async.watch.lists import ABSENT_LOOKUP_INTERVAL, FILLS_DELAY, MAX_LOOKUPS, alert_changes, until_terminal
 from tests.fake_transport import ok
+from tests.http.calls import raised_by
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, Service, quiet
@@ -127,8 +128,7 @@ async def test_until_terminal_forgotten_order_raises() -> None:
     waiting = asyncio.create_task(orders.wait())
     await asyncio.sleep(2.5)
     orders.listed.clear()
-    with pytest.raises(NotFoundError, match=r"order 1 was not found .* reset has forgotten its orders"):
-        await waiting
+    await raised_by(waiting, NotFoundError, r"order 1 was not found .* reset has forgotten its orders")
     assert asyncio.get_running_loop().time() == 3 + (MAX_LOOKUPS - 1) * ABSENT_LOOKUP_INTERVAL
 
 
@@ -139,8 +139,7 @@ async def test_until_terminal_client_closed_during_a_lookup_raises_at_once() -> 
         await feed.aclose()
         return of("Live")
 
-    with pytest.raises(ConfigurationError, match="the client is closed"):
-        await until_terminal(feed, "1", look_up)
+    await raised_by(until_terminal(feed, "1", look_up), ConfigurationError, "the client is closed")
     assert asyncio.get_running_loop().time() == 0
 
 
@@ -334,10 +333,8 @@ async def test_denied_account_is_given_up_and_the_others_go_on(
         assert {account: type(error) for account, error in watcher.failed.items()} == {"B2": kind}
         assert set(watcher.snapshot) == {AAPL, SPY}
         service.answers["A1"] = 403
-        with pytest.raises(errors.PermissionDeniedError):
-            await anext(watcher)
-        with pytest.raises(StopAsyncIteration):
-            await anext(watcher)
+        await raised_by(anext(watcher), errors.PermissionDeniedError)
+        await raised_by(anext(watcher), StopAsyncIteration)
     (record,) = caplog.records
     assert record.getMessage() == f"an account is no longer watched: {kind.__name__} positions.list {status}"
     assert len(asked(service, "B2")) == 2
@@ -349,8 +346,7 @@ async def test_changes_found_before_the_end_are_reported_before_the_error(servic
     async with client.watch.positions(["A1", "B2"], on_error=failures.append) as watcher:
         assert await take(watcher, 1) == [("added", AAPL, ())]
         service.answers["A1"] = 400
-        with pytest.raises(errors.BadRequestError):
-            await anext(watcher)
+        await raised_by(anext(watcher), errors.BadRequestError)
     assert [type(error) for error in failures] == [errors.PermissionDeniedError]
 
 
@@ -361,8 +357,7 @@ async def test_callback_that_raises_ends_the_iteration(service: Service, client:
     for status in (403, 503):
         service.answers["B2"] = status
         async with client.watch.positions(["A1", "B2"], on_error=stop) as watcher:
-            with pytest.raises(RuntimeError, match="enough"):
-                await take(watcher, 3)
+            await raised_by(take(watcher, 3), RuntimeError, "enough")
 
 
 async def test_error_of_the_callback_outlives_a_later_denial(service: Service, client: Client) -> None:
@@ -375,8 +370,7 @@ async def test_error_of_the_callback_outlives_a_later_denial(service: Service, c
         await take(watcher, 1)
         service.answers["B2"] = 403
         await asyncio.sleep(10)
-        with pytest.raises(RuntimeError, match="enough"):
-            await anext(watcher)
+        await raised_by(anext(watcher), RuntimeError, "enough")
 
 
 async def test_seed_and_later_changes_only(service: Service, client: Client) -> None:
@@ -432,10 +426,8 @@ async def test_close_wakes_a_waiting_task_though_others_watch_on(client: Client)
         waiting = asyncio.create_task(take(watcher, 1))
         await asyncio.sleep(1)
         await watcher.aclose()
-        with pytest.raises(StopAsyncIteration):
-            await anext(watcher)
-        with pytest.raises(StopAsyncIteration):
-            await waiting
+        await raised_by(anext(watcher), StopAsyncIteration)
+        await raised_by(waiting, StopAsyncIteration)
         assert asyncio.get_running_loop().time() == 1
 
 
@@ -478,6 +470,5 @@ async def test_states_of_other_accounts_and_lists_are_rejected(client: Client) -
         client.watch.quote_alerts(state=state),
         client.watch.market(state=state),
     ):
-        with pytest.raises(WatchStateError, match="belongs to"):
-            await anext(other)
+        await raised_by(anext(other), WatchStateError, "belongs to")
         await other.aclose()

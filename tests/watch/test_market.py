@@ -20,7 +20,9 @@ from brokerage_async.protocol.timetable import is_open, timetable_range
 from brokerage_async.watch import Change, MarketHours, MarketKind, Watch
 from brokerage_async.watch.feed import Feed, Schedule
 from brokerage_async.watch.market import Boundary, MarketCursor, MarketWatcher, boundaries, boundaries_after
+from tests.http.calls import raised_by
 from tests.loops import VirtualLoop, on_virtual_time, run_in
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, Service, quiet
@@ -63,8 +65,7 @@ async def test_flags_of_markets_are_flags(client: Client) -> None:
         (client.watch.market, "initial"),
         (partial(client.watch.market_hours, trading=1.0), "extended"),
     ):
-        with pytest.raises(ConfigurationError, match=f"{name} must be True or False, got 'false'"):
-            make(**{name: "false"})
+        raised(ConfigurationError, make, match=f"{name} must be True or False, got 'false'", **{name: "false"})
 
 
 def test_boundaries_extended_and_missing_times() -> None:
@@ -294,8 +295,7 @@ async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelt
         await asyncio.sleep(30)
         wall.off = off
         if expected is None:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(waiting), 24 * 3600)
+            await raised_by(asyncio.wait_for(asyncio.shield(waiting), 24 * 3600), TimeoutError)
             wall.off = timedelta(0)
             await waiting
         else:
@@ -491,8 +491,7 @@ async def test_market_hours_rejected_with_the_right_date_raises_at_once(
 ) -> None:
     service.requests.clear()
     service.answers[SESSIONS] = status
-    with pytest.raises(error):
-        await client.watch.market_hours(trading=60, resting=3600)()
+    await raised_by(client.watch.market_hours(trading=60, resting=3600)(), error)
     assert days_of(service) == [RIGHT_DAYS]
 
 

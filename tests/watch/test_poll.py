@@ -17,7 +17,9 @@ from brokerage_async.models import QuoteAlert
 from brokerage_async.watch.diff import UNCHANGED, Change, ChangeKind, change_of, keyed
 from brokerage_async.watch.feed import Cursor, Feed, Schedule
 from brokerage_async.watch.poll import Watcher, poll
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.watch.scripted_service import quiet
 
@@ -178,8 +180,7 @@ async def test_poll_fatal_failure_ends_after_the_due_changes(error: Exception) -
     with pytest.raises(type(error)) as caught:
         await anext(watcher)
     assert caught.value is error
-    with pytest.raises(StopAsyncIteration):
-        await anext(watcher)
+    await raised_by(anext(watcher), StopAsyncIteration)
     assert script.starts == [0, 1]
 
 
@@ -188,8 +189,7 @@ async def test_poll_rejected_tokens_count_only_in_a_row() -> None:
     answers = [*[refused] * 9, outage, *[refused] * 9, {"a": 1}, *[refused] * 10]
     async with watch(Script(*answers), max_backoff=1.0, on_error=lambda error: None) as watcher:
         assert await take(watcher, 1) == [("added", "a", None, 1)]
-        with pytest.raises(errors.AuthenticationError):
-            await anext(watcher)
+        await raised_by(anext(watcher), errors.AuthenticationError)
 
 
 async def test_poll_function_that_raises_ends_the_iteration() -> None:
@@ -197,14 +197,11 @@ async def test_poll_function_that_raises_ends_the_iteration() -> None:
         raise error
 
     script = Script(errors.ServerError("down", status=502))
-    with pytest.raises(errors.ServerError, match="down"):
-        await anext(watch(script, on_error=enough))
+    await raised_by(anext(watch(script, on_error=enough)), errors.ServerError, "down")
     assert script.starts == [0]
-    with pytest.raises(ZeroDivisionError):
-        await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
-    for error, raised in ((StopAsyncIteration(), RuntimeError), (GeneratorExit(), GeneratorExit)):
-        with pytest.raises(raised):
-            await anext(watch(Script(error)))
+    await raised_by(anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1)), ZeroDivisionError)
+    for error, kind in ((StopAsyncIteration(), RuntimeError), (GeneratorExit(), GeneratorExit)):
+        await raised_by(anext(watch(Script(error))), kind)
 
 
 async def test_poll_slow_consumer_gets_the_latest_state() -> None:
@@ -301,12 +298,10 @@ async def test_watcher_cancelled_at_the_error_raises_it_next_time(turns: int) ->
     waiting.cancel()
     reported = (await asyncio.gather(waiting, return_exceptions=True))[0]
     if isinstance(reported, asyncio.CancelledError):
-        with pytest.raises(errors.NotFoundError):
-            await anext(watcher)
+        await raised_by(anext(watcher), errors.NotFoundError)
     else:
         assert isinstance(reported, errors.NotFoundError)
-    with pytest.raises(StopAsyncIteration):
-        await anext(watcher)
+    await raised_by(anext(watcher), StopAsyncIteration)
 
 
 async def test_aclose_cancels_a_poll_under_way() -> None:
@@ -317,10 +312,8 @@ async def test_aclose_cancels_a_poll_under_way() -> None:
     await watcher.aclose()
     await watcher.aclose()
     assert (asyncio.get_running_loop().time(), script.cancelled, script.in_flight) == (5, 1, 0)
-    with pytest.raises(StopAsyncIteration):
-        await anext(watcher)
-    with pytest.raises(StopAsyncIteration):
-        await waiting
+    await raised_by(anext(watcher), StopAsyncIteration)
+    await raised_by(waiting, StopAsyncIteration)
 
 
 async def test_aclose_ends_a_fetch_that_swallows_its_cancellation() -> None:
@@ -350,8 +343,7 @@ async def test_watcher_loop_cancelled_from_outside_raises() -> None:
         await take(watcher, 1)
         (task,) = [task for task in asyncio.all_tasks() if "poll" in task.get_name()]
         task.cancel()
-        with pytest.raises(errors.BrokerageError, match="cancelled"):
-            await anext(watcher)
+        await raised_by(anext(watcher), errors.BrokerageError, "cancelled")
 
 
 async def test_watchers_of_one_feed_share_polls_and_error() -> None:
@@ -428,8 +420,7 @@ async def unawaited(*_: object) -> bool:
     ])  # fmt: skip
 async def test_poll_invalid_argument_raises_at_once(name: str, wrong: object) -> None:
     usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0, "name": "things"}
-    with pytest.raises(errors.ConfigurationError, match=name):
-        poll(**(usable | {name.split()[0]: wrong}))
+    raised(errors.ConfigurationError, poll, match=name, **usable | {name.split()[0]: wrong})
 
 
 pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))

@@ -37,6 +37,8 @@ from brokerage_async.watch import (
 from brokerage_async.watch.feed import Cursor, Feed, Schedule
 from brokerage_async.watch.poll import MAX_BATCH, MAX_UNACKNOWLEDGED
 from brokerage_async.watch.state import ItemCodec
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import quiet
@@ -244,8 +246,7 @@ class TestSqliteState:
         assert callable(damage)
         damage(path)
         before = path.read_bytes()
-        with pytest.raises(WatchStateError, match=reason):
-            await SqliteState(path).open("orders")
+        await raised_by(SqliteState(path).open("orders"), WatchStateError, reason)
         assert path.read_bytes() == before
 
     async def test_log_of_a_crashed_process_is_read_and_damage_in_it_found(self, tmp_path: Path) -> None:
@@ -268,8 +269,7 @@ class TestSqliteState:
         pages = await file.run(lambda connection: int(connection.execute("PRAGMA page_count").fetchone()[0]))
         await file.run(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
         many = [attrs.evolve(ADDED, sequence=n, after=b"x" * 10_000) for n in range(1, 9)]
-        with pytest.raises(WatchStateError, match="database or disk is full"):
-            await state.report(many, {})
+        await raised_by(state.report(many, {}), WatchStateError, "database or disk is full")
         await file.run(lambda connection: connection.execute("PRAGMA max_page_count = 10000").fetchall())
         assert (await file.run(lambda connection: connection.execute("SELECT count(*) FROM reported").fetchone())) == (
             0,
@@ -280,12 +280,10 @@ class TestSqliteState:
 
     async def test_closed_state_says_so_and_can_be_opened_again(self, tmp_path: Path) -> None:
         state = SqliteState(tmp_path / "watch.db")
-        with pytest.raises(WatchStateError, match=r"the watch state .*watch\.db is closed"):
-            await state.report([ADDED], {})
+        await raised_by(state.report([ADDED], {}), WatchStateError, r"the watch state .*watch\.db is closed")
         await state.open("orders")
         await state.aclose()
-        with pytest.raises(WatchStateError, match="is closed"):
-            await state.acknowledge([1])
+        await raised_by(state.acknowledge([1]), WatchStateError, "is closed")
         await state.open("orders")
         await state.aclose()
 
@@ -468,14 +466,12 @@ async def test_failing_state_raises_and_loses_nothing() -> None:
     state.failing = True
     async with watch(lists, state) as watcher:
         for _ in range(2):
-            with pytest.raises(WatchStateError, match="full"):
-                await anext(watcher)
+            await raised_by(anext(watcher), WatchStateError, "full")
         state.failing = False
         change = await anext(watcher)
         lists.rows, state.failing = {"a": 1, "b": 1}, True
         for call in (change.ack, watcher.__anext__):
-            with pytest.raises(WatchStateError, match="full"):
-                await call()
+            await raised_by(call(), WatchStateError, "full")
         state.failing = False
         assert await take(watcher, 1) == [("added", "b", None, 1)]  # and writes what could not be acknowledged
     assert [each.sequence for each in state.acknowledged] == [1, 2]
@@ -501,8 +497,7 @@ async def test_cancelled_anext_and_ack_are_completed_by_themselves() -> None:
             await quiet(watcher, 0.4)
         change = await anext(watcher)
         assert (change.key, state.sequence) == ("a", 1)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(change.ack(), 0.5)
+        await raised_by(asyncio.wait_for(change.ack(), 0.5), TimeoutError)
         assert state.acknowledged == []
         await asyncio.sleep(1)
         assert len(state.acknowledged) == 1
@@ -529,8 +524,7 @@ async def test_ack_after_the_watcher_was_closed_says_so() -> None:
     lists, state = Lists(a=1), MemoryState()
     async with watch(lists, state) as watcher:
         change = await anext(watcher)
-    with pytest.raises(WatchStateError, match="the watcher is closed"):
-        await change.ack()
+    await raised_by(change.ack(), WatchStateError, "the watcher is closed")
     async with watch(lists, state) as watcher:
         assert await anext(watcher) == change
 
@@ -540,8 +534,7 @@ async def test_dropped_watcher_ends_its_polls_even_while_a_change_is_kept() -> N
     watcher = watch(lists, state)
     change = await anext(watcher)
     lists.rows, state.failing = {"a": 1, "b": 1}, True
-    with pytest.raises(WatchStateError, match="full"):
-        await take(watcher, 1)
+    await raised_by(take(watcher, 1), WatchStateError, "full")
     del watcher
     with pytest.warns(ResourceWarning, match="dropped"):
         gc.collect()  # the error was raised through frames that hold the watcher
@@ -733,8 +726,7 @@ async def test_cancelled_aclose_releases_the_state_by_itself() -> None:
     change = await anext(watcher)
     acking = asyncio.create_task(change.ack())
     await asyncio.sleep(0.5)
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(watcher.aclose(), 0.1)
+    await raised_by(asyncio.wait_for(watcher.aclose(), 0.1), TimeoutError)
     await acking
     await asyncio.sleep(0.1)
     assert not state.is_open
@@ -748,8 +740,7 @@ async def test_ack_in_another_event_loop_is_rejected_and_changes_nothing() -> No
         change = await anext(watcher)
         with ThreadPoolExecutor(1) as thread:
             outcome = thread.submit(asyncio.run, change.ack())
-            with pytest.raises(ConfigurationError, match="belongs to the event loop of its watcher"):
-                outcome.result()
+            raised(ConfigurationError, outcome.result, match="belongs to the event loop of its watcher")
         assert state.acknowledged == []
         await change.ack()
         assert len(state.acknowledged) == 1
@@ -758,6 +749,5 @@ async def test_ack_in_another_event_loop_is_rejected_and_changes_nothing() -> No
 async def test_change_without_a_stored_form_raises_and_is_in_the_snapshot() -> None:
     lists = Lists(a=float("nan"))  # type: ignore[arg-type]  # what JSON cannot hold
     async with watch(lists, MemoryState()) as watcher:
-        with pytest.raises(ConfigurationError, match="items must be JSON values"):
-            await anext(watcher)
+        await raised_by(anext(watcher), ConfigurationError, "items must be JSON values")
         assert list(watcher.snapshot) == ["a"]
