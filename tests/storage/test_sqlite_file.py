@@ -88,16 +88,6 @@ async def test_a_file_that_is_moved_while_an_entry_is_written_is_noticed(
         assert await journal.find(KEY) is None, "a recovery would not find the entry: its order must not be sent"
 
 
-async def test_a_journal_that_was_put_back_can_be_opened_again(tmp_path: Path) -> None:
-    path = tmp_path / "orders.journal"
-    async with SqliteJournal(path) as journal:
-        await journal.open(KEY, b"", owner="a", lease=30)
-    path.rename(tmp_path / "elsewhere")
-    (tmp_path / "elsewhere").rename(path)
-    async with SqliteJournal(path) as journal:
-        assert await journal.find(KEY) is not None
-
-
 async def test_a_link_is_followed_and_its_target_watched(tmp_path: Path) -> None:
     link, target = tmp_path / "link", tmp_path / "data" / "target"
     target.parent.mkdir()

@@ -26,7 +26,6 @@ from tests.watch.scripted_service import NOON, Service, client_of, quiet
 
 pytestmark = pytest.mark.virtual_time
 
-
 LIVE = "/customers/me/orders/live"
 SEARCH = "/customers/me/orders?"
 WITHOUT_FILLS = {"id": 7, "account-number": "A1", "status": "Filled", "legs": [{"symbol": "AAPL", "quantity": 1}]}
@@ -180,6 +179,7 @@ CUSTOMERS = (None, "", True, 1.5, b"me", ["me"], "..")
 ACCOUNTS = ("A1", b"A1", None, 5, [], [""], [5], [None], ["A1", 5], [["A1"]])
 CALLBACKS = (5, unawaited)
 COLLECTIONS = (None, 5, "", b"Equity")
+IS_FLAG, FLAGS = "{} must be True or False, got 'false'", ("false",)
 SECONDS = ("x", None, 0, -1, True, float("inf"), float("nan"))
 INVALID: list[tuple[str, Callable[[Any, Any], Any], Sequence[Any]]] = [
     ("customer_id", lambda watch, wrong: watch.orders(wrong, ["A1"]), CUSTOMERS),
@@ -196,6 +196,9 @@ INVALID: list[tuple[str, Callable[[Any, Any], Any], Sequence[Any]]] = [
     ("on_error must be a", lambda watch, wrong: watch.market(on_error=wrong), CALLBACKS),
     ("instrument_collection", lambda watch, wrong: watch.market(wrong), COLLECTIONS),
     ("instrument_collection", lambda watch, wrong: watch.market_hours(wrong, trading=1), COLLECTIONS),
+    (IS_FLAG.format("extended"), lambda watch, wrong: watch.market(extended=wrong), FLAGS),
+    (IS_FLAG.format("initial"), lambda watch, wrong: watch.market(initial=wrong), FLAGS),
+    (IS_FLAG.format("extended"), lambda watch, wrong: watch.market_hours(trading=1.0, extended=wrong), FLAGS),
     ("state must be an", lambda watch, wrong: watch.fills(["A1"], state=wrong), ("fills.db", MemoryState)),
     ("trading", lambda watch, wrong: watch.market_hours(trading=wrong), SECONDS),
     ("resting", lambda watch, wrong: watch.market_hours(trading=1, resting=wrong), SECONDS),

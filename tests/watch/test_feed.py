@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from operator import itemgetter
 from typing import Any
+from unittest.mock import AsyncMock
 
 import attrs
 import pytest
@@ -73,11 +74,8 @@ def test_backoff_grows_to_its_bound_and_honours_retry_after(
 
 @for_each("wrong", [0, -1, math.nan, math.inf, None, "1", True])
 async def test_current_invalid_result_of_pacing_raises(wrong: Any) -> None:
-    async def pace() -> float:
-        return wrong
-
     with pytest.raises(errors.ConfigurationError, match="result of the pacing function must be a number of seconds"):
-        await Schedule(interval=pace, min_interval=1.0).current()
+        await Schedule(interval=AsyncMock(return_value=wrong), min_interval=1.0).current()
 
 
 async def test_plain_functions_in_place_of_coroutine_functions_are_named() -> None:
@@ -239,10 +237,7 @@ async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
 
 @pytest.mark.virtual_time(False)
 async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
-    async def fetch() -> list[int]:
-        return [1]
-
-    held = [poll(fetch, key=int, interval=3600)]
+    held = [poll(one_item, key=int, interval=3600)]
     await anext(held[0])
     timer = threading.Timer(0.05, held.clear)
     started = asyncio.get_running_loop().time()
@@ -259,10 +254,7 @@ async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
 
 @for_each("turns", range(8))
 async def test_watcher_that_asks_while_the_loop_ends_gets_its_error(turns: int) -> None:
-    async def fetch() -> list[int]:
-        raise NotFoundError("gone")
-
-    feed = Feed(fetch, key=int, schedule=Schedule(interval=1.0))
+    feed = Feed(AsyncMock(side_effect=NotFoundError("gone")), key=int, schedule=Schedule(interval=1.0))
     watcher = Watcher[int]({"": Cursor(feed)})
     feed.begin()
     for _ in range(turns):

@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time, timedelta
-from functools import partial
 from typing import Any
+from unittest.mock import AsyncMock
 from urllib.parse import parse_qs, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 
 from brokerage_async import Client, errors
 from brokerage_async._generated.models import MarketSession
-from brokerage_async.errors import ConfigurationError, ServerError
+from brokerage_async.errors import ServerError
 from brokerage_async.protocol.timetable import is_open, timetable_range
 from brokerage_async.watch import Change, MarketHours, MarketKind, Watch
 from brokerage_async.watch.feed import Feed, Schedule
 from brokerage_async.watch.market import Boundary, MarketCursor, MarketWatcher, boundaries, boundaries_after
 from tests.http.calls import raised_by
 from tests.loops import VirtualLoop, on_virtual_time, run_in
-from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, Service, quiet
@@ -59,15 +58,6 @@ def brief(sessions: list[MarketSession], **options: Any) -> list[str]:
     return [f"{each.kind} {each.at.astimezone(UTC):%m-%d %H:%M}" for each in boundaries(sessions, **options)]
 
 
-async def test_flags_of_markets_are_flags(client: Client) -> None:
-    for make, name in (
-        (client.watch.market, "extended"),
-        (client.watch.market, "initial"),
-        (partial(client.watch.market_hours, trading=1.0), "extended"),
-    ):
-        raised(ConfigurationError, make, match=f"{name} must be True or False, got 'false'", **{name: "false"})
-
-
 def test_boundaries_extended_and_missing_times() -> None:
     day = date(2026, 11, 27)
     kinds = ["started 11-27 13:00", "opened 11-27 14:30", "closed 11-27 18:00", "ended 11-27 22:00"]
@@ -91,10 +81,7 @@ def test_is_open_between_opening_and_closing(now: datetime, extended: bool) -> N
 
 @given(moments, st.floats(0.5, 10), st.floats(10, 100_000))
 def test_market_hours_never_sleep_past_an_opening(now: datetime, trading: float, resting: float) -> None:
-    async def read() -> list[MarketSession]:
-        return WEEKS
-
-    pace = MarketHours(read, trading=trading, resting=resting, now=lambda: now)
+    pace = MarketHours(AsyncMock(return_value=WEEKS), trading=trading, resting=resting, now=lambda: now)
     interval = run_in(VirtualLoop(), pace())
     if is_open(WEEKS, now):
         assert interval == trading
@@ -113,25 +100,15 @@ def test_timetable_range_includes_last_and_next_session(now: datetime) -> None:
 
 
 async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
-    answers: list[Any] = [errors.ServerError(status=502), WEEKS, errors.ResponseLostError()]
-    times, loop = list[float](), asyncio.get_running_loop()
-    start = new_york(date(2026, 11, 26), 10)
-
-    async def read() -> list[MarketSession]:
-        times.append(loop.time())
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
+    read = AsyncMock(side_effect=[errors.ServerError(status=502), WEEKS, errors.ResponseLostError()])
+    loop, start = asyncio.get_running_loop(), new_york(date(2026, 11, 26), 10)
     pace = MarketHours(read, trading=60, resting=600, now=lambda: start + timedelta(seconds=loop.time()))
     assert await pace() == 60  # not known: taken for open
-    assert await pace() == 60
+    assert (await pace(), read.await_count) == (60, 1)
     await asyncio.sleep(60)
-    assert await pace() == 600
+    assert (await pace(), read.await_count) == (600, 2)
     await asyncio.sleep(3600)
-    assert await pace() == 600
-    assert times == [0, 60, 3660]
+    assert (await pace(), read.await_count) == (600, 3)
     assert caplog.messages == [
         "reading the market timetable failed: ServerError",
         "reading the market timetable failed: ResponseLostError",
@@ -371,7 +348,6 @@ def test_boundaries_after_a_mark(mark: Boundary, expected: list[str]) -> None:
 
 
 SESSIONS = "/market-time/sessions"
-LIVE = "/customers/me/orders/live"
 
 
 def session(day: str, opens: str = "09:30", closes: str = "16:00", zone: str = "-05:00") -> dict[str, Any]:
@@ -421,19 +397,6 @@ async def test_market_moved_boundary_is_reported_once(service: Service, client: 
     await market.aclose()
     assert [(change.kind, change.key.day) for change in reported] == [("opened", 2), ("closed", 2), ("opened", 3)]
     assert reported[1].at.hour == 12
-
-
-async def test_market_hours_pace_polls_while_closed(service: Service, client: Client) -> None:
-    service.answers |= {SESSIONS: WEEK, LIVE: []}
-    pace = client.watch.market_hours(trading=60, resting=3600)
-    async with client.watch.orders("me", ["A1"], interval=pace) as watcher:
-        await quiet(watcher, 24 * 3600)
-    times = service.times_of(LIVE)
-    opening, closing = 2.5 * 3600, 9 * 3600
-    assert times[:4] == pytest.approx([0, 3600, 7200, opening])
-    assert len([at for at in times if opening <= at < closing]) == 6.5 * 60
-    assert len([at for at in times if at >= closing]) <= 16
-    assert service.times_of(SESSIONS)[:8] == [hour * 3600 for hour in range(8)]
 
 
 def days_of(service: Service) -> list[list[str]]:
