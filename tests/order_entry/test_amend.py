@@ -24,6 +24,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests import trading
 from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
+from tests.http.calls import raised_by
 from tests.loops import VirtualLoop, on_virtual_time, run_in
 from tests.partial_listings import altered
 from tests.tables import for_each
@@ -726,8 +727,7 @@ async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, 
 async def test_edit_of_another_type_is_refused_before_any_request(here: Floor) -> None:
     for wrong in (None, 5, "11", {}, order()):
         for method in (here.entry.replace, here.entry.edit):
-            with pytest.raises(InvalidRequestError):
-                await method(here.account, "1", wrong)  # type: ignore[arg-type]
+            await raised_by(method(here.account, "1", wrong), InvalidRequestError)  # type: ignore[arg-type]
     assert not here.wire.bodies
 
 
@@ -756,6 +756,5 @@ async def test_replacement_whose_client_is_closed_before_it_is_sent_leaves_no_op
         return await open_(*names, **values)
 
     journal = trading.HookedJournal(open=close_the_client)
-    with pytest.raises(ConfigurationError):
-        await OrderEntry(here.client, journal).replace(here.account, number, edit())
+    await raised_by(OrderEntry(here.client, journal).replace(here.account, number, edit()), ConfigurationError)
     assert [entry.state for entry in await journal.entries()] == [EntryState.NOT_SENT]

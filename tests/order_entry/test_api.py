@@ -14,8 +14,10 @@ from brokerage_async.errors import ConfigurationError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from tests.fake_transport import LOST, ok
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
 from tests.order_entry.test_amend import Desk
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.trading import COMPLEX, POLICY, SINGLE, Floor, Kind, bracket_order, edit, on_floor, order, place_unknown
 
@@ -73,8 +75,7 @@ async def test_a_client_hands_looks_and_lease_on(here: Floor) -> None:
     assert 0 < (held.claimed_until - await here.journal.now()).total_seconds() <= 7
     await placing
     assert asyncio.get_running_loop().time() - began < POLICY.visibility_delay
-    with pytest.raises(ConfigurationError, match="lease"):
-        here.client.order_entry(here.journal, lease=0)
+    raised(ConfigurationError, here.client.order_entry, here.journal, lease=0, match="lease")
 
 
 CALLS: dict[str, Callable[..., Awaitable[Any]]] = {
@@ -123,11 +124,9 @@ async def test_each_call_searches_by_its_own_policy(name: str, options: dict[str
 @for_each("name", [name for name in CALLS if name not in ("place", "place_complex")])
 @on_floor()
 async def test_only_calls_that_place_orders_take_resubmissions_and_wait_is_a_flag(here: Floor, name: str) -> None:
-    with pytest.raises(TypeError, match="'resubmit'"):
-        await CALLS[name](here.entry, resubmit=1)
+    await raised_by(CALLS[name](here.entry, resubmit=1), TypeError, "'resubmit'")
     if name.startswith("cancel"):
-        with pytest.raises(ConfigurationError, match="wait must be True or False, got 1"):
-            await CALLS[name](here.entry, wait=1)
+        await raised_by(CALLS[name](here.entry, wait=1), ConfigurationError, "wait must be True or False, got 1")
     assert not here.wire.bodies
 
 

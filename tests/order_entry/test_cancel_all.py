@@ -14,6 +14,7 @@ from brokerage_async.order_entry import CancelOutcome, OrderEntry, Outcome
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
 from brokerage_async.tickets import limit, sell_to_close
+from tests.http.calls import raised_by
 from tests.partial_listings import altered
 from tests.tables import for_each, lacks
 from tests.trading import TIMEOUT, UNLISTED, Floor, HookedJournal, bracket_order, floor, hold, on_floor, order
@@ -116,8 +117,7 @@ async def test_order_that_is_not_seen_to_end_in_time_is_unknown(here: Floor) -> 
     assert (result.is_proven, result[stuck].outcome, result[other].outcome) == (False, "unknown", "cancelled")
     assert "503" in str(result[stuck].error)
     here.on_lists("status(503)")
-    with pytest.raises(BrokerageError, match="503"):
-        await here.entry.cancel_all(here.account)
+    await raised_by(here.entry.cancel_all(here.account), BrokerageError, "503")
     assert here.status(stuck) == "Live"
     here.sim.faults.clear()
     task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
@@ -140,8 +140,7 @@ async def test_where_selects_and_a_component_selects_its_complex_order(here: Flo
     with pytest.raises(InvalidRequestError, match="where must be None with flatten"):
         await here.entry.cancel_all(here.account, where=stop, flatten=True)
     async with here.sim.client(transport=here.sim.transport(), read_only=True) as client:
-        with pytest.raises(ConfigurationError, match="read"):
-            await client.order_entry(here.journal).cancel_all(here.account)
+        await raised_by(client.order_entry(here.journal).cancel_all(here.account), ConfigurationError, "read")
 
 
 @on_floor(without=["live_lists_keep_working_orders"])
@@ -344,6 +343,5 @@ async def test_flatten_that_ends_early_leaves_no_closing_order_under_way() -> No
             task = asyncio.create_task(OrderEntry(here.client, journal).cancel_all(here.account, flatten=True))
             await asyncio.sleep(1.5)
             task.cancel()
-            with pytest.raises(error):
-                await task
+            await raised_by(task, error)
             assert [each.state for each in await journal.entries()] == [EntryState.PLACED] * placed

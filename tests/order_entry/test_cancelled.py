@@ -13,6 +13,8 @@ from brokerage_async.journal import EntryState, JournalEntry, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, OrderGuard
 from brokerage_async.simulator import faults
 from tests import trading
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.trading import Floor, edit, order
 
 pytestmark = pytest.mark.virtual_time
@@ -166,10 +168,9 @@ def threaded() -> trading.HookedJournal:
         done = loop.create_future()
 
         def run() -> None:
-            with pytest.raises(StopIteration) as end:
-                call(*names, **values).send(None)
+            error = raised(StopIteration, call(*names, **values).send, None)
             if not done.done():
-                done.set_result(end.value.value)
+                done.set_result(error.value)
 
         loop.call_later(0.01, run)
         return await done
@@ -185,10 +186,9 @@ async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float
         return None
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await placing
+    error = await raised_by(placing, asyncio.CancelledError)
     await asyncio.sleep(1)
-    return caught.value
+    return error
 
 
 async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancelled_alone() -> None:

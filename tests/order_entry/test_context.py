@@ -17,6 +17,8 @@ from brokerage_async.order_entry import context as module
 from brokerage_async.order_entry.context import Attempt, Attempts, Context, finished, outlasting
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.trading import POLICY, Floor, cancelled, on_floor, order, place_unknown
 
@@ -168,9 +170,8 @@ async def test_order_whose_claim_cannot_be_renewed_is_not_sent(here: Floor) -> N
     await asyncio.sleep(35)
     other = OrderEntry(here.client, journal, lease=LEASE)
     taking_over = asyncio.create_task(other.place(here.account, order("mine"), resubmit=1))
-    with pytest.raises(OrderOutcomeUnknownError, match="withheld") as caught:
-        await placing
-    assert caught.value.code == "in_progress"
+    error = await raised_by(placing, OrderOutcomeUnknownError, "withheld")
+    assert error.code == "in_progress"
     assert (await taking_over).outcome is Outcome.PLACED
     assert len(here.orders("mine")) == 1
     assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
@@ -230,8 +231,7 @@ async def test_statement_that_fails_after_its_caller_was_cancelled_is_logged(cap
     await cancelled(finished(failing), 1)
     assert asyncio.get_running_loop().time() == 2
     assert "could not finish a statement of the journal: no connection" in caplog.text
-    with pytest.raises(JournalError):
-        await finished(failing)
+    await raised_by(finished(failing), JournalError)
     assert reported == []
 
 
@@ -266,8 +266,7 @@ def test_journal_without_one_of_its_methods_is_rejected(name: str) -> None:
     """A method that is missed in the middle of placing an order would be missed too late."""
     journal = MemoryJournal()
     setattr(journal, name, None)
-    with pytest.raises(ConfigurationError, match=rf"journal.*\b{name}\b"):
-        context_of(client_of(), journal, 30.0)
+    raised(ConfigurationError, context_of, client_of(), journal, 30.0, match=rf"journal.*\b{name}\b")
 
 
 def test_account_without_events_has_no_doorbell_and_raises_no_error() -> None:

@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 import attrs
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from brokerage_async.order_entry import decisions
 from brokerage_async.order_entry.decisions import DeliveryOutcome, Poll, ReconcilePolicy, SearchResult, Step
 from brokerage_async.order_entry.results import Outcome
 from brokerage_async.protocol.order_status import TERMINAL
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 # The whole table: fate, earlier doubt, finding, resubmits left -> decision
@@ -99,8 +99,7 @@ def test_policy_takes_numbers_that_a_clock_can_reach_and_no_others() -> None:
         ("factor", 1000.5, " must be a finite number of at least 1 and at most 1000, got"),
     ]
     for name, value, words in wrong:
-        with pytest.raises(errors.ConfigurationError, match=rf"ReconcilePolicy\.{name}{words}"):
-            ReconcilePolicy(**{name: value})
+        raised(errors.ConfigurationError, ReconcilePolicy, match=rf"ReconcilePolicy\.{name}{words}", **{name: value})
     for factor in (1, 1000):
         policy = ReconcilePolicy(visibility_delay=0, factor=factor, give_up=0)
         assert (policy.visibility_delay, policy.factor, policy.give_up) == (0, factor, 0)

@@ -15,6 +15,8 @@ from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement, exposure
 from brokerage_async.order_entry.exposure import held_by, shows_quantity, underlying_of, usage_of, value_of
 from tests import trading
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.trading import Floor, bracket_order, edit, on_floor, order
 
@@ -426,9 +428,8 @@ async def test_pruned_identifier_stays_used_and_its_share_counted(here: Floor) -
     await asyncio.sleep(1)
     assert await here.journal.prune(before=await here.journal.now()) == 1
     assert await here.journaled() == []
-    with pytest.raises(InvalidRequestError, match="pruned") as caught:
-        await entry.place(here.account, order("mine"))
-    assert caught.value.code == "identifier_in_use"
+    error = await raised_by(entry.place(here.account, order("mine")), InvalidRequestError, "pruned")
+    assert error.code == "identifier_in_use"
     with pytest.raises(InvalidRequestError, match="time zone"):
         await here.journal.prune(before=datetime(2026, 3, 2))  # noqa: DTZ001 - naive on purpose
     assert stopped_by(await entry.place(here.account, order("another"))) == "max_orders_per_day"
@@ -440,16 +441,14 @@ async def test_values_that_make_no_sense_are_refused(here: Floor) -> None:
         {"halt_after_unknown": 3}, {"halt_after_unknown": (1, 86_401)},
         {"halt_after_refusals": (0, 60)}, {"halt_after_refusals": (1, -1)},
     ):  # fmt: skip
-        with pytest.raises(ConfigurationError, match=f"OrderGuard.{next(iter(values))}"):
-            OrderGuard(**values)  # type: ignore[arg-type]
+        raised(ConfigurationError, OrderGuard, match=f"OrderGuard.{next(iter(values))}", **values)
     assert OrderGuard(max_order_value="1.50").max_order_value == Decimal("1.50")
     with pytest.raises(ConfigurationError, match="guard must be an OrderGuard"):
         here.client.order_entry(MemoryJournal(), guard={"max_order_value": 1})  # type: ignore[arg-type]
     await here.entry.halt("all")
     for scope in ({"account_number": ""}, {"label": ""}, {"account_number": 5}):
         for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):
-            with pytest.raises(InvalidRequestError, match="must be a"):
-                await call(**scope)
+            await raised_by(call(**scope), InvalidRequestError, "must be a")
     [halt] = await here.journal.halts()
     assert (halt.account_number, halt.label) == (None, None)
 

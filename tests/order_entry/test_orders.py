@@ -13,6 +13,7 @@ from brokerage_async._values import AMOUNTS
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.order_entry import orders
 from brokerage_async.order_entry.preflight import named_complex_order, named_order
+from tests.http.calls import raised_by
 from tests.tables import for_each
 from tests.trading import bracket_order, edit, order
 
@@ -249,6 +250,5 @@ async def test_whole_of_a_component_is_its_complex_order() -> None:
         assert (call.operation.name, call.path) == ("complex_orders.get", {"account_number": "A1", "id": "7"})
     assert await SINGLE.whole_of(executor, "A1", listed) == (listed, "")
     executor = Mock(execute=AsyncMock(return_value=models.ComplexOrder(id="8")))
-    with pytest.raises(errors.ResponseDecodeError, match="id must be 7, got 8") as caught:
-        await COMPLEX.whole_of(executor, "A1", listed)
-    assert caught.value.operation == "complex_orders.get"
+    error = await raised_by(COMPLEX.whole_of(executor, "A1", listed), errors.ResponseDecodeError, "id must be 7, got 8")
+    assert error.operation == "complex_orders.get"

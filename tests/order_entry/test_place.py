@@ -18,6 +18,7 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests import trading
+from tests.http.calls import raised_by
 from tests.partial_listings import altered
 from tests.tables import for_each, lacks
 from tests.trading import COMPLEX, SINGLE, Floor, HookedJournal, Kind, edit, on_floor, order, place_unknown
@@ -43,8 +44,7 @@ async def test_order_that_may_not_be_placed_is_never_submitted() -> None:
         assert {each.operation for each in here.sim.ledger.requests if each.operation.endswith("submit")} == set()
         assert await here.journaled() == []
     async with trading.floor(read_only=True) as here:
-        with pytest.raises(errors.ConfigurationError, match="read-only"):
-            await here.entry.place(here.account, order())
+        await raised_by(here.entry.place(here.account, order()), errors.ConfigurationError, "read-only")
         assert here.sim.ledger.count("orders.submit") == 0
         assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
 
@@ -178,9 +178,8 @@ async def test_known_order_is_answered_without_sending(here: Floor) -> None:
         (here.entry.place(here.account, order("mine", quantity=11)), "belongs to another order"),
         (counting.place(here.account, order()), "must never repeat"),
     ):
-        with pytest.raises(errors.InvalidRequestError, match=reason) as caught:
-            await place
-        assert caught.value.code == "identifier_in_use"
+        error = await raised_by(place, errors.InvalidRequestError, reason)
+        assert error.code == "identifier_in_use"
     assert (await counting.place(here.account, order("mine"))).outcome is PLACED  # asked for by name
     assert len(here.orders("mine")) == 1
     assert here.sim.ledger.count("orders.submit") == here.sim.ledger.count("orders.dry_run") == 1
@@ -251,8 +250,7 @@ async def test_order_that_is_abandoned_or_open_for_another_address_is_left_alone
     assert await here.entry.abandon(here.account, "mine", note="asked the desk: never arrived")
     assert not await here.entry.abandon(here.account, "mine", note="twice")
     assert [each.external_identifier for each in await here.entry.recover()] == ["old"]
-    with pytest.raises(errors.InvalidRequestError, match="asked the desk"):
-        await here.entry.place(here.account, order("mine"))
+    await raised_by(here.entry.place(here.account, order("mine")), errors.InvalidRequestError, "asked the desk")
 
 
 async def test_timeout_of_the_caller_names_the_order(here: Floor) -> None:
@@ -291,9 +289,8 @@ async def test_repeated_close_leaves_the_order_of_another_worker(here: Floor, ca
     second = OrderEntry(here.client, journal)
     assert (await second.place(here.account, order("mine"))).outcome is PLACED
     repeat.set()
-    with pytest.raises(errors.OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
-        await turned_away
-    assert caught.value.code == "in_progress"
+    error = await raised_by(turned_away, errors.OrderOutcomeUnknownError, "no longer holds the journal entry")
+    assert error.code == "in_progress"
     assert "was not recorded: this worker no longer holds" in caplog.text
     again = await second.place(here.account, order("mine"))
     assert (again.outcome, len(here.orders("mine"))) == (PLACED, 1)
@@ -321,10 +318,9 @@ async def test_place_that_ends_with_an_unexpected_error_names_the_order(here: Fl
         return response
 
     here.wire.send = broken  # type: ignore[method-assign]
-    with pytest.raises(OSError, match="broken") as caught:
-        await here.entry.place(here.account, order())
-    ((name,), note) = [each.key.external_identifier for each in await here.journaled()], caught.value.__notes__
-    assert caught.value.external_identifier == name  # type: ignore[attr-defined]
+    error = await raised_by(here.entry.place(here.account, order()), OSError, "broken")
+    ((name,), note) = [each.key.external_identifier for each in await here.journaled()], error.__notes__
+    assert error.external_identifier == name  # type: ignore[attr-defined]
     assert note == [f"order {name} of account {here.account} may have been placed: recover() will look for it"]
     assert [placement.outcome for placement in await here.entry.recover()] == [PLACED]
 

@@ -18,6 +18,7 @@ from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
 from brokerage_async.order_entry.decisions import DeliveryOutcome
 from brokerage_async.order_entry.preflight import check_options, is_blank, named_complex_order, rejection
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.trading import Floor, bracket_order, exclusive_orders, order
 
@@ -111,8 +112,7 @@ async def test_invalid_argument_is_refused_before_anything_is_sent(here: Floor) 
 @for_each("setting, value, words", SETTINGS)
 def test_order_entry_with_an_invalid_setting_is_refused(setting: str, value: Any, words: str) -> None:
     client: Any = SimpleNamespace(session=None, environment=Environment.sandbox("https://a.example"))
-    with pytest.raises(ConfigurationError, match=words):
-        OrderEntry(client, **{"journal": MemoryJournal(), setting: value})
+    raised(ConfigurationError, OrderEntry, client, match=words, **{"journal": MemoryJournal(), setting: value})
 
 
 def test_names_of_components_follow_from_the_first_and_differ() -> None:

@@ -12,6 +12,7 @@ from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests import trading
+from tests.http.calls import raised_by
 from tests.tables import for_each
 from tests.trading import Floor, HookedJournal, cancelled, leave_listed, on_floor, order
 
@@ -148,9 +149,8 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
         recovering.cancel()
     else:
         here.journal.entries = trading.failing_journal("entries").entries  # type: ignore[method-assign]
-    with pytest.raises((asyncio.CancelledError, JournalError)) as caught:
-        await recovering
-    told = [(placement.external_identifier, placement.outcome) for placement in caught.value.placements]  # type: ignore[union-attr]
+    error = await raised_by(recovering, (asyncio.CancelledError, JournalError))
+    told = [(placement.external_identifier, placement.outcome) for placement in error.placements]  # type: ignore[union-attr]
     missing = [] if end == "cancelled" else [("missing", Outcome.UNKNOWN)]
     assert told == [("listed", Outcome.PLACED), *missing]
 
@@ -245,9 +245,8 @@ async def test_recover_of_one_account_that_fails_recovers_the_others(here: Floor
 
     executor = SimpleNamespace(execute=session.execute, paginate=broken)
     here.entry._context.executor = executor
-    with pytest.raises(OverflowError) as caught:
-        await here.entry.recover()
-    told = [(each.external_identifier, each.outcome) for each in caught.value.placements]  # type: ignore[attr-defined]
+    error = await raised_by(here.entry.recover(), OverflowError)
+    told = [(each.external_identifier, each.outcome) for each in error.placements]  # type: ignore[attr-defined]
     assert told == [("other", Outcome.PLACED)]
     states = {each.key.external_identifier: (each.state, each.owner) for each in await here.journal.entries()}
     assert states == {"mine": (EntryState.OPEN, None), "other": (EntryState.PLACED, None)}

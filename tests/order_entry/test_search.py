@@ -27,6 +27,7 @@ from brokerage_async.order_entry.orders import terms_of
 from brokerage_async.order_entry.search import IdentifierSearch
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.trading import Bells, cancelled
 
@@ -465,8 +466,7 @@ def test_push_needs_a_client_that_can_stream() -> None:
         (True, "streamer_url must be the address of the account stream"),
         (1, "push must be True or False, got 1"),
     ):
-        with pytest.raises(errors.ConfigurationError, match=words):
-            client.order_entry(MemoryJournal(), push=push)  # type: ignore[arg-type]
+        raised(errors.ConfigurationError, client.order_entry, MemoryJournal(), push=push, match=words)
 
     class Other:
         session, environment = client.session, client.environment

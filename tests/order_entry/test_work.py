@@ -15,6 +15,7 @@ from brokerage_async.models import Fill, Order, OrderLeg, OrderStatus, TickSize
 from brokerage_async.order_entry import Outcome, Placement
 from brokerage_async.order_entry.work import Ladder, Prices
 from brokerage_async.tickets import buy_to_open, market
+from tests.http.calls import raised_by
 from tests.partial_listings import altered
 from tests.trading import POLICY, UNLISTED, Floor, cancelled, floor, order
 
@@ -90,8 +91,7 @@ async def test_until_a_time_or_the_close_the_last_price_is_tried() -> None:
         assert end < (placement.order.cancelled_at or end) < end + timedelta(seconds=5)
         early = await worked(here, name="early", every=60, until=end + timedelta(seconds=70))
         assert state_of(early) == "Cancelled at 11.00"
-        with pytest.raises(InvalidRequestError, match="must be in the future"):
-            await worked(here, until=end)
+        await raised_by(worked(here, until=end), InvalidRequestError, "must be in the future")
     async with floor() as here:
         placement = await worked(here, until="close")
         over = placement.order.terminal_at
@@ -121,8 +121,7 @@ async def test_a_price_may_come_twice_and_a_second_worker_of_the_order_sends_not
     prices = [Decimal(each) for each in (10, 11, 10, 12)]
     task = asyncio.create_task(worked(here, prices))
     await asyncio.sleep(3)
-    with pytest.raises(Exception, match="another worker is placing this order"):
-        await worked(here, entry=here.another_entry())
+    await raised_by(worked(here, entry=here.another_entry()), Exception, "another worker is placing this order")
     await task
     assert prices_of(here) == prices
 
