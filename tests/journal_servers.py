@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests, and programs on a durable journal.
+"""A real PostgreSQL server for the tests, and places of durable journals.
 
 The server is Debian's package in a temporary directory, with a socket and no port.
 """
@@ -8,7 +8,6 @@ import pwd
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -35,36 +34,6 @@ class Durable:
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path.cwd())}
-PREAMBLE = """
-import asyncio, os, sys
-from brokerage_async.journal import EntryKey, JournalError
-from tests.journal_servers import Durable
-
-journal, name = Durable(*sys.argv[1:4]).open(), sys.argv[-1]
-
-async def ready():
-    await journal.now()
-    print("ready", flush=True)
-    sys.stdin.readline()
-"""
-
-
-def command_of(program: str, durable: Durable, *arguments: str) -> list[str]:
-    """Return the command of a program in a separate process, which finds its ``journal`` open."""
-    return [sys.executable, "-c", PREAMBLE + program, durable.kind, durable.where, durable.table, *arguments]
-
-
-def start_together(program: str, durable: Durable, count: int) -> list[subprocess.Popen[str]]:
-    """Start a program ``count`` times, and let all go on at the same moment once they are ready."""
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": ENVIRONMENT}
-    commands = [command_of(program, durable, f"p{number}") for number in range(count)]
-    processes = [subprocess.Popen(command, **pipes) for command in commands]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    return processes
 
 
 def missing() -> str | None:

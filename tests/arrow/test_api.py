@@ -144,14 +144,12 @@ def test_bulk_result_without_values_keeps_the_columns(extra: str) -> None:
 # Every value unchanged, every digit kept.
 
 MOMENT = dt.datetime(2026, 3, 4, 9, 30, 0, 123456, tzinfo=dt.timezone(-dt.timedelta(hours=5)))
-EVERY_MODEL = [
+RESPONSES = [
     model
     for model in vars(models).values()
     if isinstance(model, type) and attrs.has(model) and model is not models.Page and attrs.fields_dict(model)
+    if all(field.default is not attrs.NOTHING for field in attrs.fields(model))
 ]
-
-
-RESPONSES = [model for model in EVERY_MODEL if all(field.default is not attrs.NOTHING for field in attrs.fields(model))]
 
 
 @for_each("model", RESPONSES)

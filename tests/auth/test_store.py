@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import stat
-import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -15,6 +14,7 @@ from brokerage_async.auth.store import FileTokenStore, RefusalStore, StoredRefus
 from brokerage_async.config import AuthorizationCode, Environment, RefreshToken
 from tests.http.calls import raised_by
 from tests.loops import on_real_time
+from tests.processes import run_program
 from tests.protocol.values import raised
 from tests.tables import for_each
 
@@ -69,13 +69,14 @@ async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Pat
     assert os.listdir(path.parent) == ["tokens.json"]
 
 
-ENTRIES: list[object] = [
-    5, None, [], {}, {"access_token": 5, "expires_at": 1}, {"access_token": "a"},
-    {"access_token": "a", "expires_at": "1"}, {"access_token": "", "expires_at": 1},
+FILES = [b"", b"[]", b"nonsense", b"\xff", b"[" * 100_000]
+FILES += [
+    json.dumps({"k": entry}).encode()
+    for entry in (
+        5, None, [], {}, {"access_token": 5, "expires_at": 1}, {"access_token": "a"},
+        {"access_token": "a", "expires_at": "1"}, {"access_token": "", "expires_at": 1},
+    )
 ]  # fmt: skip
-
-
-FILES = [b"", b"[]", b"nonsense", b"\xff", b"[" * 100_000, *(json.dumps({"k": each}).encode() for each in ENTRIES)]
 
 
 @for_each("content", FILES)
@@ -98,10 +99,8 @@ asyncio.run(FileTokenStore(sys.argv[1]).save("k", StoredToken("s3cr3t", 100.0)))
 
 async def test_a_process_killed_while_saving_leaves_a_private_file_that_a_later_save_removes(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", f"import os; os.umask(0)\n{KILLED}", str(path), cwd=Path(__file__).parents[2]
-    )
-    assert await process.wait() == 9
+    code, _ = await run_program("-c", f"import os; os.umask(0)\n{KILLED}", path)
+    assert code == 9
     (name,) = os.listdir(tmp_path)
     left = tmp_path / name
     assert left.name.startswith(".tokens.json.")

@@ -63,8 +63,6 @@ class KilledService(Service):
             asked.write("".join(f"{key}\n" for key in batch))
         if self.point == "request" and "K09" in batch:
             die()
-        if self.point == "any moment":
-            await asyncio.sleep(0.02)
         return await super().__call__(batch)
 
 

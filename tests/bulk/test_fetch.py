@@ -21,6 +21,8 @@ from brokerage_async.bulk.fetch import (
     failure_scope,
     url_length,
 )
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.trading import cancelled
 
@@ -197,9 +199,8 @@ def test_every_key_is_found_or_missing_or_failed(asked: Any, unknown: Any, poiso
 )
 async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
     service = Service(latency=lambda _: len(service.batches), poison=keys(1000), error=lambda *_: error)
-    with pytest.raises(type(error)) as caught:
-        await BulkFetch(keys(1000), service.fetch, concurrency=3)
-    assert caught.value is error
+    caught = await raised_by(BulkFetch(keys(1000), service.fetch, concurrency=3), type(error))
+    assert caught is error
     assert (len(service.batches), len(asyncio.all_tasks())) == (3, 1)
 
 
@@ -226,9 +227,8 @@ async def test_any_number_of_failures_beside_successes_is_of_their_keys() -> Non
 async def test_fetch_in_which_every_key_is_denied_ends_with_that_error(batch_size: int) -> None:
     service = Service(poison=keys(10), error=lambda *_: DENIED)
     awaited, iterated = (BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=batch_size) for _ in range(2))
-    with pytest.raises(errors.PermissionDeniedError) as caught:
-        await awaited
-    assert caught.value is DENIED
+    caught = await raised_by(awaited, errors.PermissionDeniedError)
+    assert caught is DENIED
     with pytest.raises(errors.PermissionDeniedError):
         [pair async for pair in iterated]
     assert set(iterated.failed) == set(keys(10))
@@ -262,8 +262,7 @@ async def test_throttled_batch_waits_for_a_bounded_time(wish: float | None, wait
 
 async def test_endless_throttling_ends_the_fetch() -> None:
     service = Service(poison=keys(1), error=errors.RateLimitError)
-    with pytest.raises(errors.RateLimitError):
-        await BulkFetch(keys(10), service.fetch)
+    await raised_by(BulkFetch(keys(10), service.fetch), errors.RateLimitError)
 
 
 async def test_failure_scope_can_be_passed() -> None:
@@ -295,8 +294,7 @@ async def test_error_of_the_callback_or_the_source_ends_the_fetch() -> None:
         yield "A"
         raise OSError("the file is gone")
 
-    with pytest.raises(OSError, match="gone"):
-        await BulkFetch(source(), Service().fetch, batch_size=1)
+    await raised_by(BulkFetch(source(), Service().fetch, batch_size=1), OSError, "gone")
 
 
 async def test_break_or_leaving_the_block_cancels_the_requests_in_flight() -> None:
@@ -343,16 +341,13 @@ async def test_cancelled_caller_leaves_no_task_behind() -> None:
 async def test_second_use_and_await_of_a_closed_one_raise() -> None:
     fetch = BulkFetch(keys(3), Service().fetch)
     await fetch
-    with pytest.raises(RuntimeError, match="runs once"):
-        await fetch
-    with pytest.raises(RuntimeError, match="runs once"):
-        aiter(fetch)
+    await raised_by(fetch, RuntimeError, "runs once")
+    raised(RuntimeError, aiter, fetch, match="runs once")
     fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
     unfinished = asyncio.ensure_future(fetch)
     await asyncio.sleep(25)
     await fetch.aclose()
-    with pytest.raises(RuntimeError, match="closed before every key was resolved"):
-        await unfinished
+    await raised_by(unfinished, RuntimeError, "closed before every key was resolved")
     assert len(asyncio.all_tasks()) == 1
 
 
@@ -366,14 +361,12 @@ async def test_second_use_and_await_of_a_closed_one_raise() -> None:
     ],
 )  # fmt: skip
 def test_invalid_functions_and_bounds_raise_when_made(name: str, wrong: Any) -> None:
-    with pytest.raises(errors.ConfigurationError, match=name):
-        BulkFetch(**{"keys": [], "fetch": Service().fetch, name: wrong})
+    raised(errors.ConfigurationError, BulkFetch, match=name, **{"keys": [], "fetch": Service().fetch, name: wrong})
 
 
 @for_each("wrong", [5, None, "AAPL", b"AAPL", [1], ("AAPL", None), {1}, 1.5])
 def test_invalid_keys_raise(wrong: Any) -> None:
-    with pytest.raises(errors.InvalidRequestError, match=r"symbol.* must be an? .*str, got "):
-        BulkFetch(wrong, Service().fetch)
+    raised(errors.InvalidRequestError, BulkFetch, wrong, Service().fetch, match=r"symbol.* must be an? .*str, got ")
 
 
 @for_each("source", [iter, later])

@@ -5,7 +5,6 @@ import csv
 import errno
 import io
 import json
-import random
 import signal
 import sys
 import threading
@@ -27,12 +26,13 @@ from brokerage_async import errors, models
 from brokerage_async.bulk import BulkFetch, fetch_to_file, to_file
 from brokerage_async.bulk.to_file import FORMATS, Checkpoint, Style, put_in_place
 from brokerage_async.simulator import Simulator
+from tests.http.calls import raised_by
+from tests.processes import run_program
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.trading import cancelled
 
 from .killed_fetch import KEYS, POINTS, UNKNOWN, Service
-
-HOME = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -70,8 +70,7 @@ async def whole(out: Path) -> bytes | None:
 
 async def interrupted(service: Service, out: Path, **options: Any) -> None:
     service.errors["K09"] = errors.TokenError("revoked")
-    with pytest.raises(errors.TokenError):
-        await fetch_to_file(service.fetch(), out, **options)
+    await raised_by(fetch_to_file(service.fetch(), out, **options), errors.TokenError)
     service.errors.clear()
     service.asked.clear()
 
@@ -151,23 +150,11 @@ async def test_cancelling_while_the_file_is_written_leaves_the_old_one(
             await asyncio.sleep(0)
         assert not call.done(), "the file is in use by the thread"
         go_on.set()
-        with pytest.raises(asyncio.CancelledError):
-            await call
+        await raised_by(call, asyncio.CancelledError)
     assert (content(out), files(out)) == (b"before", ["out.jsonl", "out.jsonl.partial"])
     assert (await fetch_to_file(service.fetch(), out)).resumed == 20
     assert service.asked == KEYS
     assert content(out) == expected
-
-
-async def run(point: str, out: Path, *, kill_after: float | None = None) -> int:
-    child = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.bulk.killed_fetch", point, out, cwd=HOME)
-    if kill_after is not None:
-        while content(out.with_name(f"{out.name}.partial")) is None and child.returncode is None:  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
-        await asyncio.sleep(kill_after)
-        if child.returncode is None:
-            child.send_signal(signal.SIGKILL)
-    return await child.wait()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
@@ -175,27 +162,13 @@ async def run(point: str, out: Path, *, kill_after: float | None = None) -> int:
 async def test_killed_anywhere_no_row_is_lost_or_doubled(
     service: Service, out: Path, expected: bytes, point: str
 ) -> None:
-    assert await run(point, out) == -signal.SIGKILL
+    code, _ = await run_program("-m", "tests.bulk.killed_fetch", point, out)
+    assert code == -signal.SIGKILL
     assert content(out) == (expected if point == "after replacing" else None)
     kept = {"request": KEYS[:8], "line": KEYS[:12]}.get(point, KEYS)
     assert (await fetch_to_file(service.fetch(), out)).resumed == len(kept)
     assert service.asked == [key for key in KEYS if key not in kept]
     assert (content(out), files(out)) == (expected, ["out.jsonl", "out.jsonl.asked"])
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-async def test_killed_at_any_moment_no_row_is_lost_or_doubled(
-    out: Path, tmp_path_factory: pytest.TempPathFactory, suffix: str
-) -> None:
-    out = out.with_suffix(suffix)
-    expected, chance, kills = await whole(tmp_path_factory.mktemp("whole") / out.name), random.Random(suffix), 0
-    while kills < 8:
-        kills += await run("any moment", out, kill_after=chance.uniform(0, 0.15)) == -signal.SIGKILL
-        assert content(out) in (None, expected)
-    assert await run("any moment", out) == 0
-    assert content(out) == expected
 
 
 async def test_failed_keys_leave_the_old_file_and_are_requested_again(
@@ -221,9 +194,8 @@ async def test_failed_keys_are_left_out_on_request_or_listed_in_part(service: Se
     assert b"K05" not in (content(out) or b"K05")
     assert files(out) == ["out.jsonl"]
     service.errors = {key: errors.UnprocessableError("odd") for key in KEYS}
-    with pytest.raises(errors.IncompleteFetchError) as raised:
-        await fetch_to_file(service.fetch(), out)
-    assert (len(raised.value.failed), len(raised.value.errors)) == (20, 10)
+    error = await raised_by(fetch_to_file(service.fetch(), out), errors.IncompleteFetchError)
+    assert (len(error.failed), len(error.errors)) == (20, 10)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
@@ -297,8 +269,7 @@ async def test_an_invalid_argument_is_refused_before_anything_is_requested(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetch: Any, path: str, options: Any, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(errors.ConfigurationError, match=message):
-        await fetch_to_file(fetch(service), path, **options)
+    await raised_by(fetch_to_file(fetch(service), path, **options), errors.ConfigurationError, message)
     assert (service.asked, files(tmp_path / "any")) == ([], [])
 
 
@@ -314,8 +285,7 @@ async def test_a_fetch_that_has_run_or_was_closed_writes_no_file(service: Servic
     await run
     await closed.aclose()
     for fetch, message in ((run, "runs once"), (closed, "was closed before every key was resolved")):
-        with pytest.raises(RuntimeError, match=message):
-            await fetch_to_file(fetch, out)
+        await raised_by(fetch_to_file(fetch, out), RuntimeError, message)
     assert content(out) is None
 
 
@@ -429,8 +399,7 @@ def test_the_file_is_replaced_at_once(tmp_path: Path) -> None:
         assert out.read_text() == "before"
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        put(out, rows)
+    raised(KeyboardInterrupt, put, out, rows)
     assert (out.read_text(), files(out)) == ("before", ["out.jsonl"])
 
 
@@ -449,15 +418,13 @@ def test_rows_without_keys_and_decimals_of_other_forms(tmp_path: Path) -> None:
 def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path: Path, row: Any) -> None:
     out = tmp_path / "out.parquet"
     out.write_text("before")
-    with pytest.raises(errors.ConfigurationError, match="JSON lines and CSV hold"):
-        put(out, lambda: [("A", {}), ("B", row)])
+    raised(errors.ConfigurationError, put, out, lambda: [("A", {}), ("B", row)], match="JSON lines and CSV hold")
     assert (out.read_text(), files(out)) == ("before", ["out.parquet"])
 
 
 def test_file_that_cannot_be_written_is_named(out: Path) -> None:
     out.mkdir()
-    with pytest.raises(errors.ConfigurationError, match=r"cannot write .*out\.jsonl"):
-        put(out, lambda: ROWS)
+    raised(errors.ConfigurationError, put, out, lambda: ROWS, match=r"cannot write .*out\.jsonl")
     assert files(out) == ["out.jsonl"]
 
 
@@ -519,8 +486,7 @@ def test_a_header_that_was_not_written_whole_is_written_again_and_anything_else_
 def test_a_checkpoint_is_empty_at_first_and_what_was_flushed_survives_the_process(path: Path) -> None:
     with opened(path) as checkpoint:
         assert (len(checkpoint), "A" in checkpoint) == (0, False)
-        with pytest.raises(KeyError):
-            checkpoint.rows("A")
+        raised(KeyError, checkpoint.rows, "A")
         checkpoint.add("A", [{"a": 1}])
         checkpoint.flush()
         assert path.read_bytes() == HEADER + b'["A",[{"a":1}]]\n'
@@ -538,14 +504,6 @@ def test_rows_keep_every_digit_and_lose_only_lone_surrogates(path: Path) -> None
     with opened(path) as again:
         assert {key: str(again.rows(key)) for key in rows} == {key: str(each) for key, each in rows.items()}
         assert again.rows("odd") == [{"symbol": "a\ufffdb", "\ufffd": [None, {"x": "\ufffd"}], "emoji": "\U0001f600"}]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
-def test_two_runs_do_not_share_a_checkpoint(path: Path) -> None:
-    with opened(path), pytest.raises(errors.ConfigurationError, match="in use by another run"), opened(path):
-        pass
-    with opened(path) as after:
-        assert len(after) == 0
 
 
 def test_file_that_another_run_removes_while_opened_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -601,8 +559,7 @@ def test_a_full_disk_is_named_and_costs_only_what_it_did_not_take(path: Path) ->
         taken, checkpoint._file = checkpoint._file, FullDisk()
         checkpoint.add("B", None)
         for write in (checkpoint.flush, lambda: checkpoint.load(PURPOSE, restart=True)):
-            with pytest.raises(errors.ConfigurationError, match=r"cannot write .*partial: No space left on device"):
-                write()
+            raised(errors.ConfigurationError, write, match=r"cannot write .*partial: No space left on device")
     taken.close()
     with opened(path) as again:
         assert ["A" in again, "B" in again] == [True, False]

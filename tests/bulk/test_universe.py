@@ -21,6 +21,8 @@ from brokerage_async.bulk import UniverseResult, universe, universe_diff
 from brokerage_async.bulk.to_file import Checkpoint
 from brokerage_async.bulk.universe import MANIFEST, PARTITION
 from brokerage_async.simulator import Simulator
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 
 UNDERLYINGS = ["SPY", "AAB", "NOPE", "/ES"]
 
@@ -110,8 +112,7 @@ async def test_interrupted_fetch_goes_on_and_is_the_same(tmp_path: Path) -> None
             raise KeyboardInterrupt
 
     for number in (3, 7):
-        with pytest.raises(KeyboardInterrupt):
-            await fetch(sim, tmp_path / "cut", on_progress=partial(stop, number))
+        await raised_by(fetch(sim, tmp_path / "cut", on_progress=partial(stop, number)), KeyboardInterrupt)
         assert files(tmp_path / "cut") == [f".{DAY}.partial"]
     with pytest.raises(errors.ConfigurationError, match=r"must belong to this fetch.*or remove .*\.partial"):
         await fetch(sim, tmp_path / "cut", underlyings=["SPY"])
@@ -152,8 +153,7 @@ async def test_partition_killed_while_replaced_is_made_again(tmp_path: Path, mon
     await fetch(sim, tmp_path, **options)
     with monkeypatch.context() as patch:
         patch.setattr(universe, "replace_durably", Mock(side_effect=ZeroDivisionError))
-        with pytest.raises(ZeroDivisionError):
-            await fetch(sim, tmp_path, **options)
+        await raised_by(fetch(sim, tmp_path, **options), ZeroDivisionError)
     assert not (tmp_path / DAY).exists()
     result = await fetch(sim, tmp_path, **options)
     assert (result.failed, result.resumed) == ({}, 2)
@@ -188,8 +188,7 @@ async def test_invalid_arguments_are_refused_before_anything_is_sent(tmp_path: P
     sim = simulator()
     async with sim.client() as client:
         for options, message in wrong:
-            with pytest.raises(errors.ConfigurationError, match=message):
-                client.bulk.universe(tmp_path, **options)
+            raised(errors.ConfigurationError, client.bulk.universe, tmp_path, match=message, **options)
         assert not sim.ledger.requests
         (tmp_path / "file").write_text("")
         with pytest.raises(errors.ConfigurationError, match=r"cannot write .*file: File exists"):

@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import attrs
-import pytest
 
 from brokerage_async import models
 from brokerage_async.chains import ChainGreeks, Expiration, OptionChain, OptionGreeks
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.streams.events import Gap, Snapshot
 from tests.chains.test_chain import SPX
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
 from tests.protocol.values import raised
 from tests.stream.world import world
@@ -119,5 +119,4 @@ def test_invalid_deltas_are_refused(delta: Any, option_type: Any, message: str) 
 
 async def test_invalid_expirations_are_refused() -> None:
     for expirations in ([date(2026, 6, 26)], ["SPXW"]):
-        with pytest.raises(InvalidRequestError, match="expirations must be those of a chain"):
-            await SPX.greeks(Events(), expirations)  # type: ignore[arg-type]
+        await raised_by(SPX.greeks(Events(), expirations), InvalidRequestError, "expirations must be those of a chain")

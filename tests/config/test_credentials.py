@@ -101,9 +101,7 @@ def test_what_is_no_number_is_named(kind: Any, wrong: Any) -> None:
         raised(ConfigurationError, Limits, per_operation={"orders.list": rate}, match=r"orders\.list")
 
 
-def test_system_values_neither_read_nor_change_random_and_uuid_of_the_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_system_values_neither_read_nor_change_random_and_uuid_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program may seed and patch both. Its real orders must have other identifiers in each run."""
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))
     drawn = []

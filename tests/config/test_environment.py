@@ -157,11 +157,8 @@ def test_address_has_no_slash_at_its_end_and_names_a_service_in_one_way(address:
 
 HIDDEN = "s3cr3t-value"
 
-WHOLE = {
-    "BROKERAGE_BASE_URL": "https://a.example/",
-    "BROKERAGE_CLIENT_SECRET": "cs",
-    "BROKERAGE_REFRESH_TOKEN": "rt",
-}
+SECRETS = {"BROKERAGE_CLIENT_SECRET": "cs", "BROKERAGE_REFRESH_TOKEN": "rt"}
+WHOLE = {"BROKERAGE_BASE_URL": "https://a.example/", **SECRETS}
 
 
 def test_settings_are_those_of_the_variables() -> None:
@@ -179,16 +176,14 @@ def test_settings_are_those_of_the_variables() -> None:
 
 
 def test_settings_published_addresses_follow_only_a_named_environment() -> None:
-    secrets = {name: WHOLE[name] for name in ("BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")}
     for name in ("sandbox", "production"):
-        environment = settings_from_env(secrets | {"BROKERAGE_ENVIRONMENT": name})["environment"]
+        environment = settings_from_env(SECRETS | {"BROKERAGE_ENVIRONMENT": name})["environment"]
         assert environment == getattr(Environment, name)()
-    error = raised(ConfigurationError, settings_from_env, secrets)
-    (problem,) = error.errors
+    (problem,) = raised(ConfigurationError, settings_from_env, SECRETS).errors
     assert problem.domain == "BROKERAGE_BASE_URL"
     assert "BROKERAGE_ENVIRONMENT" in str(problem)
     moved = {"BROKERAGE_ENVIRONMENT": "sandbox", "BROKERAGE_STREAMER_URL": "wss://s.example"}
-    assert settings_from_env(secrets | moved)["environment"] == Environment.sandbox(streamer_url="wss://s.example")
+    assert settings_from_env(SECRETS | moved)["environment"] == Environment.sandbox(streamer_url="wss://s.example")
 
 
 @for_each(

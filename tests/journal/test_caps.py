@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import signal
 import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -17,8 +16,11 @@ from hypothesis import strategies as st
 from brokerage_async.errors import OrderRefusedError
 from brokerage_async.journal import EntryKey, EntryState, Journal, MemoryJournal, SqliteJournal
 from brokerage_async.journal.caps import DAY, MINUTE, Excess, Usage, excesses, objections, stored
-from tests.journal_servers import Durable, start_together
+from tests.http.calls import raised_by
+from tests.journal.workers import open_up_to_a_cap, start_together
+from tests.journal_servers import Durable
 from tests.loops import on_real_time
+from tests.processes import crowd
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "order")
@@ -81,8 +83,7 @@ async def test_halt_stops_new_attempts_in_its_scope_and_returns_open_entries(jou
         assert (await opens(journal, key(number), label="dip") == "halted") is stopped
         assert await opens(journal, key(number + 10), label="dip", exempt=True) == ""
         if stopped:
-            with pytest.raises(OrderRefusedError, match="why"):
-                await journal.renew(KEY, owner="a", lease=30, attempts=3)
+            await raised_by(journal.renew(KEY, owner="a", lease=30, attempts=3), OrderRefusedError, "why")
         assert await journal.renew(KEY, owner="a", lease=30)
         assert await journal.resume(**scope)
         assert await opens(journal, key(number + 20), label="dip") == ""
@@ -192,41 +193,20 @@ async def test_sums_of_journal_and_entries_agree(program: list[tuple[dict[str, A
             await journal.prune(before=datetime.fromtimestamp(seconds[0] + 1, UTC))
 
 
-OPENER = """
-from decimal import Decimal
-from brokerage_async.errors import OrderRefusedError
-from brokerage_async.journal.caps import Usage
-
-async def main():
-    usage = Usage(value=Decimal(10), max_value_per_day=Decimal(500))
-    await ready()
-    for number in range(1000):
-        key = EntryKey("https://a.example", "sandbox", "A1", f"{name}-{number}")
-        try:
-            await journal.open(key, b"", owner=name, lease=600, usage=usage)
-        except OrderRefusedError:
-            break
-    await journal.aclose()
-
-asyncio.run(main())
-"""
-
-
 @pytest.mark.timeout(120)
 async def test_ten_processes_of_which_some_are_killed_fill_a_cap_exactly(durable: Durable) -> None:
     async with durable.open() as journal:
         await journal.now()
-    processes = await asyncio.to_thread(start_together, OPENER, durable, 10)
     chance = random.Random(0)
-    for process in processes[:4]:
-        await asyncio.sleep(chance.uniform(0, 0.05))
-        process.send_signal(signal.SIGKILL)
-    codes = [await asyncio.to_thread(process.wait) for process in processes]
-    for process in processes:
-        process.communicate()
+    async with crowd() as workers:
+        await start_together(workers, open_up_to_a_cap, durable, 10)
+        for number in range(4):
+            await asyncio.sleep(chance.uniform(0, 0.05))
+            workers.kill(number)
+        await workers.wait_for_all(60)
+        assert {number for number, _ in workers.of("refused")} >= {*range(4, 10)}
     async with durable.open() as journal:
         assert len(await journal.entries()) == 50
-    assert codes[4:] == [0] * 6
 
 
 async def test_entries_cost_a_later_one_nothing(tmp_path: Path) -> None:

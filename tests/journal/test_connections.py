@@ -10,6 +10,7 @@ import pytest
 
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal, renew_claims
 from brokerage_async.journal.sql import Steps
+from tests.http.calls import raised_by
 from tests.lossy_proxy import LossyProxy
 
 pytestmark = pytest.mark.postgres
@@ -117,8 +118,7 @@ async def test_a_server_that_does_not_answer_is_given_up_and_ends_the_statement_
     async with PostgresJournal(server, table=table, timeout=0.3) as journal, connections_of(server, table) as beside:
         await journal.now()
         began = time.monotonic()
-        with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
-            await journal._run(f"{SLEEP} /* {table} */")
+        await raised_by(journal._run(f"{SLEEP} /* {table} */"), JournalError, r"no answer within 0\.3 s")
         assert time.monotonic() - began < 2
         assert await count_active(beside, table) == 1
         assert (await journal.open(key(1), b"", owner="a", lease=30))[1]
@@ -139,8 +139,7 @@ async def test_a_worker_whose_machine_is_gone_holds_up_guarded_orders_for_its_ti
             link.silent = True
             yield "SELECT 1", {}
 
-        with pytest.raises(JournalError, match=r"no answer within 0\.5 s"):
-            await gone._perform(vanish, alone=True)
+        await raised_by(gone._perform(vanish, alone=True), JournalError, r"no answer within 0\.5 s")
         began = time.monotonic()
         assert (await journal.open(key(1), b"", owner="a", lease=30))[1]
         assert time.monotonic() - began < 3
@@ -153,8 +152,7 @@ async def test_a_link_that_is_silent_is_given_up_in_time(server: str, table: str
         link.silent = True
         for _ in range(2):  # over the connection that was open, and over a new one
             began = time.monotonic()
-            with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
-                await journal.now()
+            await raised_by(journal.now(), JournalError, r"no answer within 0\.3 s")
             assert time.monotonic() - began < 1.2
 
 
@@ -166,8 +164,7 @@ async def test_a_cancelled_caller_leaves_at_once_and_its_statement_ends_by_itsel
         await asyncio.sleep(0.2)
         leaving.cancel()
         began = time.monotonic()
-        with pytest.raises(asyncio.CancelledError):
-            await leaving
+        await raised_by(leaving, asyncio.CancelledError)
         assert time.monotonic() - began < 0.2
         assert await count_active(beside, table) == 1
         await waiting  # for the same connection
@@ -187,8 +184,7 @@ async def test_closing_waits_for_statements_and_refuses_later_ones(server: str, 
     for _ in range(2):
         await journal.aclose()
         assert (await opening)[1]
-        with pytest.raises(JournalError, match="is closed"):
-            await journal.now()
+        await raised_by(journal.now(), JournalError, "is closed")
 
 
 async def test_invalid_values_and_a_serializable_role_cost_no_connection(server: str, table: str) -> None:
@@ -233,8 +229,7 @@ async def test_a_commit_whose_wait_for_the_standby_was_cancelled_is_not_acknowle
         try:
             opening = await open_until_one_waits(journal, beside)
             await beside._run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-            with pytest.raises(JournalError, match="the wait for the synchronous standby was cancelled"):
-                await opening
+            await raised_by(opening, JournalError, "the wait for the synchronous standby was cancelled")
         finally:
             await set_standby(server, "")
         assert (await journal.open(key(1000), b"", owner="a", lease=30))[1]

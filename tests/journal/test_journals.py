@@ -1,6 +1,5 @@
 """The suite that every journal passes, the durable ones between processes, and orders shown otherwise than sent."""
 
-import asyncio
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,10 @@ from brokerage_async.errors import BrokerageError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, Journal, JournalEntry, JournalError, renew_claims
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.simulator import Simulator, faults
-from tests.journal_servers import ENVIRONMENT, Durable, command_of, start_together
+from tests.http.calls import raised_by
+from tests.journal.workers import claim_every_entry, start_together
+from tests.journal_servers import ENVIRONMENT, Durable
+from tests.processes import crowd
 from tests.tables import for_each
 from tests.trading import COMPLEX, SINGLE, SMALL, Kind, exclusive_orders
 
@@ -145,15 +147,6 @@ async def test_a_released_entry_is_open_and_free(journal: Journal) -> None:
         await journal.aclose()
 
 
-async def test_many_workers_at_once_share_entries_without_overlap(journal: Journal) -> None:
-    keys = [EntryKey(ORIGIN, "sandbox", "5WT00001", f"order-{n}") for n in range(10)]
-    for key in keys:
-        await opened(journal, key, lease=NO_TIME)
-    claims = [journal.claim(key, owner=f"w{n}", lease=LONG) for n in range(8) for key in keys]
-    taken = [entry for entry in await asyncio.gather(*claims) if entry is not None]
-    assert sorted(entry.key.external_identifier for entry in taken) == [key.external_identifier for key in keys]
-
-
 async def test_a_repeated_close_never_touches_an_entry_that_was_opened_again(journal: Journal) -> None:
     """The acknowledgement of the first close was lost, and another worker is sending the order by now."""
     await opened(journal, owner="a")
@@ -234,28 +227,22 @@ def test_names_are_there_errors_are_ours_and_import_leaves_out_what_may_not_be_n
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-CLAIMER = """
-async def main():
-    await ready()
-    for entry in await journal.entries("sandbox"):
-        if await journal.claim(entry.key, owner=name, lease=600):
-            print(entry.key.external_identifier, flush=True)
-    await journal.aclose()
-
-asyncio.run(main())
-"""
-
-
 async def test_processes_never_claim_the_same_entry(durable: Durable) -> None:
     async with durable.open() as journal:
         for n in range(50):
             await opened(journal, attrs.evolve(KEY, external_identifier=str(n)), lease=NO_TIME)
-    processes = await asyncio.to_thread(start_together, CLAIMER, durable, 3)
-    got = [await asyncio.to_thread(process.communicate, timeout=30) for process in processes]
-    assert sorted(int(name) for output, _ in got for name in output.split()) == list(range(50))
+    async with crowd() as workers:
+        await start_together(workers, claim_every_entry, durable, 3)
+        await workers.wait_for_all(30)
+        assert sorted(int(name) for _, name in workers.of("claimed")) == list(range(50))
 
 
 FORKING = """
+import asyncio, os, sys
+from brokerage_async.journal import EntryKey, JournalError
+from tests.journal_servers import Durable
+
+journal = Durable(*sys.argv[1:]).open()
 key = EntryKey("https://api.example.com", "sandbox", "A1", "one")
 
 async def main():
@@ -279,8 +266,7 @@ asyncio.run(main())
 
 
 def test_a_forked_process_is_refused_and_its_parent_goes_on(durable: Durable) -> None:
-    interpreter, *program = command_of(FORKING, durable)
-    command = [interpreter, "-W", "ignore::DeprecationWarning", *program]
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, *attrs.astuple(durable)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, env=ENVIRONMENT)
     assert done.stderr == ""
     refused, after = done.stdout.splitlines()
@@ -314,8 +300,7 @@ async def place_in_every_way(sim: Simulator, client: Client, journal: Journal, k
     sim.faults.add("POST", kind.submit, "drop_after", times=2)
     lost = await place(first, "lost")
     sim.faults.add("GET", kind.lists, faults.status(403), times=None)
-    with pytest.raises(OrderOutcomeUnknownError):
-        await place(first, "left")
+    await raised_by(place(first, "left"), OrderOutcomeUnknownError)
     sim.faults.clear()
     (recovered,) = await later.recover()
     placements = [answered, lost, recovered, await place(later, "left")]
@@ -357,16 +342,3 @@ async def test_order_that_shows_no_identifier_is_known_by_everything_else(journa
             entry = OrderEntry(client, journal, reconcile=POLICY)
             cancel = entry.cancel if kind is SINGLE else entry.cancel_complex
             assert (await cancel(sim.account_numbers[0], ids[0])).outcome is ChangeOutcome.APPLIED
-
-
-async def test_close_of_nothing_is_refused_by_default() -> None:
-    sim = Simulator(**SMALL)
-    async with sim.client(transport=sim.transport()) as client:
-        entry = client.order_entry()
-        order = tickets.market(tickets.sell_to_close("AAPL", 10))
-        placements = [
-            await entry.place(sim.account_numbers[0], order),
-            await entry.place_complex(sim.account_numbers[0], exclusive_orders("n")),
-        ]
-        assert [placement.outcome for placement in placements] == [Outcome.REFUSED] * 2
-        assert sim.ledger.count("orders.submit") + sim.ledger.count("complex_orders.submit") == 0

@@ -16,7 +16,9 @@ from rich.traceback import Traceback
 
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import EntryKey, JournalError, PostgresJournal
+from tests.http.calls import raised_by
 from tests.loops import on_real_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 pytestmark = [
@@ -54,27 +56,23 @@ def check_hidden(shown: str) -> None:
 
 @for_each("table", ["", "Orders", "a b", "a;b", "1a", "a" * 60, 'a"', "schema.table", 'x"; DROP y; --'])
 def test_a_table_has_a_plain_name(table: str) -> None:
-    with pytest.raises(ConfigurationError, match="table must be a plain lower-case name") as caught:
-        PostgresJournal(DSN, table=table)
-    check_hidden(shown_in(caught.value))
+    error = raised(ConfigurationError, PostgresJournal, DSN, table=table, match="table must be a plain lower-case name")
+    check_hidden(shown_in(error))
 
 
 def test_what_it_cannot_work_with_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Options with which it would never end or never begin, and the lack of the extra."""
     for name, value in (("timeout", None), ("timeout", 0), ("connections", 0), ("connections", 1.5)):
-        with pytest.raises(ConfigurationError, match=name):
-            PostgresJournal(DSN, **{name: value})  # type: ignore[arg-type]
+        raised(ConfigurationError, PostgresJournal, DSN, match=name, **{name: value})
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ConfigurationError, match=r"brokerage-async\[postgres\]"):
-        PostgresJournal(DSN)
+    raised(ConfigurationError, PostgresJournal, DSN, match=r"brokerage-async\[postgres\]")
 
 
 @for_each("dsn", ["host=x password=hunter2 hunter3", "postgresql://u:hunter2@h/d?x%ZZ", "hunter2", "passwrd=hunter2"])
 def test_an_invalid_connection_string_is_refused_without_showing_it(dsn: str) -> None:
     """libpq quotes the part that it cannot read."""
-    with pytest.raises(ConfigurationError, match="dsn must be a libpq connection string or URL") as caught:
-        PostgresJournal(dsn)
-    assert "hunter" not in shown_in(caught.value)
+    error = raised(ConfigurationError, PostgresJournal, dsn, match="dsn must be a libpq connection string or URL")
+    assert "hunter" not in shown_in(error)
 
 
 @for_each("dsn", [DSN, f"host=/nowhere user=u password='{PASSWORD.replace(chr(39), chr(92) + chr(39))}'"])
@@ -89,8 +87,7 @@ async def test_the_password_is_in_no_error_frame_or_variable(dsn: str) -> None:
     assert not any("psycopg" in name for name in frames), "the driver's frames hold the connection string"
     assert (error.__cause__, error.__context__) == (None, None)
     check_hidden(shown_in(error))
-    with pytest.raises(JournalError, match="is closed"):
-        await journal.find(KEY)
+    await raised_by(journal.find(KEY), JournalError, "is closed")
 
 
 @on_real_time

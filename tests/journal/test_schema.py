@@ -9,7 +9,9 @@ import pytest
 
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal
 from brokerage_async.journal.sql import COLUMNS, VERSION, is_created
+from tests.http.calls import raised_by
 from tests.journal_servers import Durable
+from tests.protocol.values import raised
 
 BEFORE_ORIGINS = """
 CREATE TABLE {table} (environment TEXT, account_number TEXT, external_identifier TEXT, state TEXT, owner TEXT);
@@ -62,8 +64,7 @@ async def test_journal_from_before_origins_is_refused_whole_and_stays_readable(d
             lambda: journal.open(attrs.evolve(NEW, external_identifier="left open"), b"", owner="a", lease=30),
             journal.entries,
         ):
-            with pytest.raises(JournalError, match=f"before the first release.*read its table {table} .*new journal"):
-                await use()
+            await raised_by(use(), JournalError, f"before the first release.*read its table {table} .*new journal")
     assert len(rows) == 3
     assert await run(durable, f"SELECT * FROM {table}") == rows
 
@@ -89,8 +90,7 @@ async def test_journal_that_many_create_at_once_records_its_version_and_a_newer_
 async def test_a_table_of_something_else_is_refused_and_left_alone(durable: Durable) -> None:
     await run(durable, f"CREATE TABLE {table_of(durable)} (environment TEXT)")
     async with durable.open() as journal:
-        with pytest.raises(JournalError, match="cannot be used: its table is not that of a journal"):
-            await journal.entries()
+        await raised_by(journal.entries(), JournalError, "cannot be used: its table is not that of a journal")
 
 
 @pytest.mark.postgres
@@ -119,5 +119,4 @@ def test_columns_decide_where_no_version_is_recorded() -> None:
     current = list(COLUMNS)
     assert is_created("j", "t", None, current)
     assert not is_created("j", "t", None, [])
-    with pytest.raises(JournalError, match="j is from before the first release"):
-        is_created("j", "t", 3, current[:-5])
+    raised(JournalError, is_created, "j", "t", 3, current[:-5], match="j is from before the first release")

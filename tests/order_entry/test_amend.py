@@ -14,7 +14,7 @@ import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken, models
 from brokerage_async._generated.operations import ORDERS_REPLACE
-from brokerage_async.errors import ConfigurationError, InvalidRequestError, PreflightError, ResponseLostError
+from brokerage_async.errors import ConfigurationError, PreflightError, ResponseLostError
 from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.order_entry.amend import Reader, send_replacement
@@ -722,13 +722,6 @@ async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, 
     assert checked | expected == checked
     assert done == checked | {"rules": {"cancel-at": "2026-06-10T19:00:00Z"}}
     assert here.wire.bodies["orders.get"].count(None) == 1  # for its identifier, or its label
-
-
-async def test_edit_of_another_type_is_refused_before_any_request(here: Floor) -> None:
-    for wrong in (None, 5, "11", {}, order()):
-        for method in (here.entry.replace, here.entry.edit):
-            await raised_by(method(here.account, "1", wrong), InvalidRequestError)  # type: ignore[arg-type]
-    assert not here.wire.bodies
 
 
 async def test_transport_that_does_not_know_whether_a_submit_arrived_is_no_proof_of_absence() -> None:

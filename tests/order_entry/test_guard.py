@@ -41,18 +41,14 @@ def short(quantity: int) -> models.NewOrder:
 def stopped_by(placement: Placement) -> str:
     """Return the caps that an order was refused for, after checking that it names them."""
     assert placement.outcome is REFUSED, placement
-    with pytest.raises(OrderRefusedError) as caught:
-        placement.require()
     error = placement.error
-    assert error is not None
-    assert (error.code, caught.value.code) == ("guard_refused", "guard_refused")
+    assert (error.code, raised(OrderRefusedError, placement.require).code) == ("guard_refused", "guard_refused")
     assert placement.external_identifier in error.message
     assert all(each.code in error.message for each in error.errors)
     return " ".join(str(each.code) for each in error.errors)
 
 
 def codes_of(result: Placement | OrderChange) -> list[str | None]:
-    assert result.error is not None
     return [result.error.code, *(each.code for each in result.error.errors)]
 
 
@@ -119,7 +115,6 @@ async def test_only_refused_and_unsent_orders_give_their_share_back(here: Floor)
 async def test_market_order_is_valued_by_the_far_side_of_one_quote(here: Floor) -> None:
     ticket = tickets.market(tickets.buy_to_open("AAPL", 10))
     quote = (await here.client.market_data.by_type(equity=["AAPL"]))[0]
-    assert quote.ask is not None
     entry = guarded(here, max_order_value=quote.ask * 11, max_value_per_day=quote.ask * 11)
     here.wire.bodies.clear()
     (await entry.place(here.account, ticket)).require()
@@ -178,7 +173,6 @@ async def test_value_is_quantity_times_multiplier_times_far_side_of_quote(legs: 
     context: Any = Measuring({"max_value_per_day": 10_000})
     for ticket, total in ((at_market(*legs), value), (at_market(*legs), value), (at_market(legs[-1], price=10), None)):
         usage = await usage_of(context, "A1", "x", ticket)
-        assert usage is not None
         assert (usage.value, usage.max_value_per_day) == (total or (1000 if asked[1:] else 20), 10_000)
     assert context.asked == [*asked, asked[0]]
 

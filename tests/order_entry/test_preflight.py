@@ -39,7 +39,8 @@ SETTINGS: list[tuple[str, Any, str]] = [
     *(("journal", each, "journal must be an object with now, open, find") for each in (b"x", MemoryJournal, 5)),
     *(("journal", kind("x.db"), r"got a path: open SqliteJournal\('x.db'\)") for kind in (str, Path)),
     *(("identifiers", each, "identifiers must be a function") for each in ("order-1", 5, None)),
-    *(("lease", each, "lease must") for each in (None, 0, -1, "30", NAN, INF)),
+    ("lease", None, "lease must .* a crashed worker would hold its claims forever"),
+    *(("lease", each, "lease must") for each in (0, -1, "30", NAN, INF)),
 ]
 
 COMPONENT_NAMES: list[tuple[tuple[str | None, ...], str]] = [
@@ -71,6 +72,9 @@ async def test_invalid_argument_is_refused_before_anything_is_sent(here: Floor) 
         refuse(entry.place, order("mine"), words=option, **{option: value})
     for wrong in (None, 1, {"order-type": "Limit"}, b"{}", EDIT):
         refuse(entry.place, wrong, words="order must be a NewOrder")
+    for wrong in (None, 5, "11", {}, order()):
+        for change in (entry.replace, entry.edit):
+            refuse(change, "1", wrong, words="order must be of type OrderEdit, got")
     for term, value, field in (
         ("price", None, "price"),
         ("time_in_force", TimeInForce.GTD, "gtc-date"),

@@ -129,9 +129,7 @@ async def test_recovery_waits_for_the_claim_of_another_worker_and_is_cancelled_a
     assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
     assert asyncio.get_running_loop().time() - began > 30 + trading.POLICY.visibility_delay
     await here.journal.open(here.key("other"), b"{}", owner="dead", lease=0)
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(5):
-            await here.entry.recover()
+    await raised_by(asyncio.wait_for(here.entry.recover(), 5), TimeoutError)
     entry = (await here.journaled())[-1]
     assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
 
@@ -193,9 +191,7 @@ async def claims_in(journal: MemoryJournal) -> int:
 async def test_recover_ended_while_it_claims_leaves_orders_free(here: Floor, most: int, error: type[Exception]) -> None:
     """The caller or the journal gives up."""
     journal = await slow_claims(here, 20, most)
-    with pytest.raises(error):
-        async with asyncio.timeout(9.5):
-            await OrderEntry(here.client, journal).recover()
+    await raised_by(asyncio.wait_for(OrderEntry(here.client, journal).recover(), 9.5), error)
     assert await claims_in(journal) == 0
 
 
@@ -205,16 +201,6 @@ async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_o
     await asyncio.sleep(59.5)
     assert await claims_in(journal) == 60
     assert len(await recovering) == 60
-
-
-async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here: Floor) -> None:
-    await leave_listed(here, "mine")
-    entry = OrderEntry(here.client, here.journal, reconcile=attrs.evolve(trading.POLICY, first=10.0))
-    entry._context.doorbells = trading.Bells(0.5)
-    began = asyncio.get_running_loop().time()
-    (found,) = await entry.recover()
-    assert found.outcome is Outcome.PLACED
-    assert asyncio.get_running_loop().time() - began < 2
 
 
 @for_each("trouble", ["status(403)", "refuse", "drop_before"])
@@ -276,10 +262,9 @@ async def test_place_whose_journal_fails_says_that_the_order_may_exist_even_if_i
     journal.now = trading.failing_journal("now").now  # type: ignore[method-assign]
     entry = OrderEntry(here.client, journal)
     await trading.place_unknown(here, entry=entry, fault="drop_before")
-    with pytest.raises(JournalError) as caught:
-        await entry.place(here.account, order("mine"))
+    failed = await raised_by(entry.place(here.account, order("mine")), JournalError)
     error = await cancelled(entry.place(here.account, order("mine")), 1)
     assert isinstance(error.__cause__, JournalError)
-    assert all("may have been placed" in each.__notes__[0] for each in (error, caught.value))
+    assert all("may have been placed" in each.__notes__[0] for each in (error, failed))
     await asyncio.sleep(3)  # the release goes on in the background
     assert (await journal.entries())[0].owner is None

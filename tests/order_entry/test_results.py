@@ -10,6 +10,7 @@ from brokerage_async import errors
 from brokerage_async._generated.models import ComplexOrder, Order
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.order_entry.results import ChangeOutcome, OrderChange, Outcome, Placement, placement_of
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 PLACEMENT = Placement(outcome=Outcome.PLACED, account_number="A1", external_identifier="x", body=b'{"price":"1"}')
@@ -50,10 +51,10 @@ REQUIRED: list[tuple[Outcome, dict[str, Any], Any, str, dict[str, Any]]] = [
 
 @for_each("outcome, known, error, words, facts", REQUIRED)
 def test_require_raises_all_that_is_known(outcome: Outcome, known: Any, error: Any, words: str, facts: Any) -> None:
-    with pytest.raises(error, match=f"order x of account A1 {words}") as caught:
-        attrs.evolve(PLACEMENT, outcome=outcome, **known).require()
+    placement = attrs.evolve(PLACEMENT, outcome=outcome, **known)
+    caught = raised(error, placement.require, match=f"order x of account A1 {words}")
     facts = {"account_number": "A1", "external_identifier": "x", **facts}
-    assert {name: getattr(caught.value, name) for name in facts} == facts
+    assert {name: getattr(caught, name) for name in facts} == facts
 
 
 def test_placement_of_an_entry_carries_what_was_journaled() -> None:

@@ -6,16 +6,15 @@ The needs of journals are tested in `tests/journal/test_sqlite.py`.
 import logging
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from brokerage_async.errors import BrokerageError
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-from brokerage_async.storage.sqlite_file import SqliteFile, prepare
+from brokerage_async.storage.sqlite_file import prepare
 from brokerage_async.storage.subject import Subject
+from brokerage_async.watch import SqliteState, WatchStateError
 from tests.http.calls import raised_by
 from tests.protocol.values import raised
 from tests.tables import for_each
@@ -145,22 +144,11 @@ def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     assert mode_of(tmp_path / "j") == 0o600
 
 
-OWNED = Subject(kind="thing", name="t.db", error=BrokerageError, in_use="another owner has it")
-
-
-def create(connection: sqlite3.Connection, subject: Subject) -> None:
-    assert subject is OWNED
-    connection.execute("CREATE TABLE IF NOT EXISTS t (a)")
-
-
-def count(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT count(*) FROM t").fetchone()[0])
-
-
-async def test_run_exclusive_file_that_was_moved_is_noticed(tmp_path: Path) -> None:
-    file = SqliteFile(tmp_path / "t.db", OWNED, set_up=create)
-    assert await file.run(count) == 0
+async def test_file_of_one_owner_that_was_moved_is_noticed(tmp_path: Path) -> None:
+    state = SqliteState(tmp_path / "t.db")
+    await state.open("orders")
     assert not (tmp_path / "t.db-shm").exists(), "one owner needs no shared index"
     (tmp_path / "t.db").rename(tmp_path / "elsewhere")
-    await raised_by(file.run(count), BrokerageError, "was moved or deleted after it was opened: close the thing")
-    await file.aclose()
+    said = "was moved or deleted after it was opened: close the watch state"
+    await raised_by(state.acknowledge([1]), WatchStateError, said)
+    await state.aclose()

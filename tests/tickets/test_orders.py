@@ -326,10 +326,7 @@ OTOCO = partial(bracket, entry=ENTRY, profit=PROFIT, loss=LOSS)
     [
         (partial(OTOCO, profit=LOSS), "profit must be a Limit order, got Stop"),
         (partial(OTOCO, loss=PROFIT), "loss must be a Stop or .* order, got Limit"),
-        (
-            partial(OTOCO, profit=ENTRY),
-            "profit must close positions that the entry opens, got Buy to Open of 100 AAPL",
-        ),
+        (partial(OTOCO, profit=ENTRY), "profit must close positions that the entry opens, got Buy to Open of 100 AAPL"),
         (partial(OTOCO, loss=OTHER_LOSS), "loss must close positions .*, got .* 100 MSFT"),
         (partial(OTOCO, loss=LARGER_LOSS), "loss must close at most the 100 .*, got .* 101 AAPL"),
         (partial(OTOCO, entry=PROFIT), "profit must close positions that the entry opens"),

@@ -27,8 +27,6 @@ async def fill(client: Client, sim: Simulator, quantity: int = 10) -> str:
     """Fill an order at 100 dollars, and return its identifier."""
     account = sim.account_numbers[0]
     placed = (await client.orders.submit(account, limit(buy_to_open("AAPL", quantity), price="100"))).order
-    assert placed is not None
-    assert placed.id is not None
     await asyncio.sleep(3)
     sim.fill_order(placed.id, price=100)
     return placed.id
@@ -135,7 +133,6 @@ async def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart(sim:
     await reports(client, sim, 60, state=state)
     await fill(client, sim)
     account = sim.brokerage.state.accounts.get(sim.account_numbers[0])
-    assert account is not None
     account.positions["AAPL"].quantity += 1
     found = await reports(client, sim, 200, state=state)
     assert [type(each) for each in found] == [Fill, Discrepancy]
@@ -197,7 +194,6 @@ async def test_silent_changes_do_not_make_a_stream_look_mute(
     await asyncio.sleep(120)
     await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="1"))
     books = sim.brokerage.state.accounts.get(account)
-    assert books is not None
     await client.orders.submit(account, market(buy_to_open("AAPL", 1)))
     await asyncio.sleep(100)
     books.positions["AAPL"].quantity += 1

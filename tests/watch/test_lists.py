@@ -5,6 +5,7 @@ import json
 import logging
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import attrs
 import pytest
@@ -351,9 +352,7 @@ async def test_changes_found_before_the_end_are_reported_before_the_error(servic
 
 
 async def test_callback_that_raises_ends_the_iteration(service: Service, client: Client) -> None:
-    def stop(error: Exception) -> None:
-        raise RuntimeError("enough") from error
-
+    stop = Mock(side_effect=RuntimeError("enough"))
     for status in (403, 503):
         service.answers["B2"] = status
         async with client.watch.positions(["A1", "B2"], on_error=stop) as watcher:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import Any
 from unittest.mock import AsyncMock
 from urllib.parse import parse_qs, urlsplit
@@ -129,11 +130,7 @@ async def test_market_hours_after_weeks_of_sleep_know_the_day() -> None:
 
 
 async def test_market_hours_slow_timetable_does_not_delay_polls(caplog: pytest.LogCaptureFixture) -> None:
-    async def never() -> list[MarketSession]:
-        await asyncio.sleep(3600)
-        raise AssertionError("this read must time out")
-
-    loop = asyncio.get_running_loop()
+    loop, never = asyncio.get_running_loop(), partial(asyncio.sleep, 3600)
     pace = MarketHours(never, trading=1, resting=60, now=lambda: new_york(date(2026, 11, 27), 10))
     assert [await pace(), await pace()] == [1, 1]
     assert loop.time() == MarketHours.READ_TIMEOUT
@@ -156,13 +153,9 @@ class Wall:
         return self.start + self.off + timedelta(seconds=asyncio.get_running_loop().time())
 
 
-async def week() -> list[MarketSession]:
-    return list(DAYS)
-
-
 def watching(
     wall: Wall,
-    fetch: Callable[[], Awaitable[list[MarketSession]]] = week,
+    fetch: Callable[[], Awaitable[list[MarketSession]]] = AsyncMock(return_value=DAYS),  # noqa: B008
     *,
     on_error: Any = None,
     state: MemoryState | None = None,
@@ -207,7 +200,6 @@ async def test_market_watcher_two_consumers_share_the_boundaries() -> None:
 
 async def test_market_watcher_after_suspension_reports_every_boundary() -> None:
     loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualLoop)
     async with watching(Wall()) as market:
         waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
         await asyncio.sleep(60)
@@ -285,7 +277,6 @@ async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelt
 async def test_market_watcher_boundary_during_a_read_is_not_missed() -> None:
     wall, reads = Wall(), 0
     opening = DAYS[1].open_at
-    assert opening is not None
 
     def tricky() -> datetime:
         nonlocal reads

@@ -173,9 +173,8 @@ async def test_poll_fatal_failure_ends_after_the_due_changes(error: Exception) -
     assert await take(watcher, 1) == [("added", "a", None, 1)]
     await asyncio.sleep(5)
     assert await take(watcher, 1) == [("added", "b", None, 1)]
-    with pytest.raises(type(error)) as caught:
-        await anext(watcher)
-    assert caught.value is error
+    caught = await raised_by(anext(watcher), type(error))
+    assert caught is error
     await raised_by(anext(watcher), StopAsyncIteration)
     assert script.starts == [0, 1]
 
