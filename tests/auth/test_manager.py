@@ -30,6 +30,9 @@ pytestmark = pytest.mark.virtual_time
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
 CODE = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="once")
 POLICY = RetryPolicy(max_attempts=3, base_delay=0.5, jitter=lambda: 0.5)
+LATE = 4e9
+GRANT = RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")
+PATIENT = RetryPolicy(jitter=lambda: 0.5, max_retry_after=30)
 
 
 def transient(cause: Exception | None = None) -> TokenError:
@@ -440,9 +443,6 @@ class TestRefusals:
             assert again.reveal().startswith("Bearer t")
 
 
-LATE = 4e9
-
-
 class Turn:
     """A turn that records how it ends; ``instead`` is the token of a faster process."""
 
@@ -542,10 +542,6 @@ async def test_no_store_gives_the_turn_at_once() -> None:
     assert await turn.publish(token) is token
     await turn.fail(TokenError("x", transient=True), 1.0)
     await turn.release()
-
-
-GRANT = RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")
-PATIENT = RetryPolicy(jitter=lambda: 0.5, max_retry_after=30)
 
 
 def endpoint(transport: FakeTransport, lane: Lane | None = None, **options: Any) -> TokenEndpoint:

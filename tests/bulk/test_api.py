@@ -215,15 +215,6 @@ async def test_names_of_fetches_hold_all_that_their_values_depend_on() -> None:
     assert len({fetch.name.rpartition(" of ")[2] for fetch in fetches}) == 1
 
 
-async def test_results_become_tables() -> None:
-    sim = simulator(environment="production")
-    async with sim.client() as client:
-        for kind in ("nested_option_chains", "nested_futures_option_chains", "market_data"):
-            symbols = ["ES", "NOPE", "NQ"] if "futures" in kind else ["SPY", "NOPE", "QQQ"]
-            result = await getattr(client.bulk, kind)(symbols)
-            assert result.to_arrow().column("key").to_pylist() == symbols[::2]
-
-
 DAY = date(2026, 1, 1)
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("equities", (5,), {}), ("equities", ("AAPL",), {}), ("equities", ([1],), {}),

@@ -27,6 +27,7 @@ from tests.tables import for_each
 from tests.trading import cancelled
 
 pytestmark = pytest.mark.virtual_time
+DENIED = errors.PermissionDeniedError("not permitted", status=403)
 
 
 class Service:
@@ -202,9 +203,6 @@ async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
     caught = await raised_by(BulkFetch(keys(1000), service.fetch, concurrency=3), type(error))
     assert caught is error
     assert (len(service.batches), len(asyncio.all_tasks())) == (3, 1)
-
-
-DENIED = errors.PermissionDeniedError("not permitted", status=403)
 
 
 async def test_any_number_of_failures_beside_successes_is_of_their_keys() -> None:

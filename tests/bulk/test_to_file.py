@@ -34,6 +34,9 @@ from tests.trading import cancelled
 
 from .killed_fetch import KEYS, POINTS, UNKNOWN, Service
 
+PURPOSE = {"fetch": "x"}
+HEADER = b'{"fetch":"x"}\n'
+
 
 @pytest.fixture
 def service() -> Service:
@@ -426,10 +429,6 @@ def test_file_that_cannot_be_written_is_named(out: Path) -> None:
     out.mkdir()
     raised(errors.ConfigurationError, put, out, lambda: ROWS, match=r"cannot write .*out\.jsonl")
     assert files(out) == ["out.jsonl"]
-
-
-PURPOSE = {"fetch": "x"}
-HEADER = b'{"fetch":"x"}\n'
 
 
 @contextmanager

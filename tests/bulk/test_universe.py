@@ -25,6 +25,8 @@ from tests.http.calls import raised_by
 from tests.protocol.values import raised
 
 UNDERLYINGS = ["SPY", "AAB", "NOPE", "/ES"]
+DAY = "day=2026-06-10"
+WHOLE = [f"{DAY}/{MANIFEST}", f"{DAY}/{PARTITION}"]
 
 
 def simulator(**options: Any) -> Simulator:
@@ -34,10 +36,6 @@ def simulator(**options: Any) -> Simulator:
 async def fetch(sim: Simulator, folder: Path, **options: Any) -> UniverseResult:
     async with sim.client() as client:
         return await client.bulk.universe(folder, **{"underlyings": UNDERLYINGS} | options)
-
-
-DAY = "day=2026-06-10"
-WHOLE = [f"{DAY}/{MANIFEST}", f"{DAY}/{PARTITION}"]
 
 
 def files(folder: Path) -> list[str]:

@@ -1,7 +1,5 @@
 """The suite that every journal passes, the durable ones between processes, and orders shown otherwise than sent."""
 
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,8 +14,8 @@ from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Plac
 from brokerage_async.simulator import Simulator, faults
 from tests.http.calls import raised_by
 from tests.journal.workers import claim_every_entry, start_together
-from tests.journal_servers import ENVIRONMENT, Durable
-from tests.processes import crowd
+from tests.journal_servers import Durable
+from tests.processes import crowd, run_program
 from tests.tables import for_each
 from tests.trading import COMPLEX, SINGLE, SMALL, Kind, exclusive_orders
 
@@ -218,13 +216,13 @@ async def test_adopted_entry_moves_with_all_it_holds_unless_it_is_held_closed_or
     assert (await state_of(journal, old)).state is EntryState.OPEN
 
 
-def test_names_are_there_errors_are_ours_and_import_leaves_out_what_may_not_be_needed() -> None:
+async def test_names_are_there_errors_are_ours_and_import_leaves_out_what_may_not_be_needed() -> None:
     assert {"SqliteJournal", "PostgresJournal", "MemoryJournal"} <= set(public.__all__)
     assert issubclass(JournalError, BrokerageError)
     with pytest.raises(AttributeError):
         _ = public.NoSuchJournal  # type: ignore[attr-defined]
     program = "import sys, brokerage_async.journal; sys.exit('sqlite3' in sys.modules or 'psycopg' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+    assert await run_program("-c", program) == (0, "")
 
 
 async def test_processes_never_claim_the_same_entry(durable: Durable) -> None:
@@ -265,11 +263,9 @@ asyncio.run(main())
 """
 
 
-def test_a_forked_process_is_refused_and_its_parent_goes_on(durable: Durable) -> None:
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, *attrs.astuple(durable)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, env=ENVIRONMENT)
-    assert done.stderr == ""
-    refused, after = done.stdout.splitlines()
+async def test_a_forked_process_is_refused_and_its_parent_goes_on(durable: Durable) -> None:
+    _, output = await run_program("-W", "ignore::DeprecationWarning", "-c", FORKING, *attrs.astuple(durable))
+    refused, after = output.splitlines()
     assert "was forked: open a journal of its own in each process" in refused
     assert after == "the parent goes on"
 

@@ -32,6 +32,9 @@ ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
 KEY_FIELDS = ("origin", "environment", "account_number", "external_identifier")
 ENTRY = JournalEntry(key=KEY, body=b'{"price":"1"}', opened_at=datetime(2026, 3, 2, tzinfo=UTC))
+ONE = EntryKey(ORIGIN, "sandbox", "A1", "one")
+STATES = {"open", "not_sent", "abandoned", "refused", "pruned", ""}
+OTHER = EntryKey(ORIGIN, "sandbox", "A1", "two")
 
 
 def test_entries_keys_and_states_are_plain_values() -> None:
@@ -68,10 +71,6 @@ async def test_renew_claims_of_a_journal_without_a_batch_tries_every_claim() -> 
     renewed.clear()
     await raised_by(renew_claims(journal, {first: "broken", second: "me"}, lease=5), JournalError, "disk is full")
     assert renewed == [(second, "me", 5)]
-
-
-ONE = EntryKey(ORIGIN, "sandbox", "A1", "one")
-STATES = {"open", "not_sent", "abandoned", "refused", "pruned", ""}
 
 
 class InMemory(MemoryJournal):
@@ -130,9 +129,6 @@ async def test_many_claims_are_renewed_in_one_statement(claims: int, statements:
         assert len(journal.ran) == statements
         ends = {entry.claimed_until for entry in await journal.entries()}
         assert ends <= {datetime.fromtimestamp(1050.0, UTC)}
-
-
-OTHER = EntryKey(ORIGIN, "sandbox", "A1", "two")
 
 
 async def test_nothing_is_touched_before_the_first_use_nor_after_the_end(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ EVENTS: list[Event] = [
     OpenEntries(count=2, oldest=52.5),
     FillSeen(source="orders", delay=1.5),
 ]
+LOG = "brokerage_async.session"
 
 
 @attrs.define
@@ -169,9 +170,6 @@ def test_dashboard_and_alarms_ask_for_series_and_labels_that_prometheus_scrapes(
     of_prometheus = re.compile("(_count|_sum|_bucket|_created)$")
     ours = {of_prometheus.sub("", name) for name in scraped if name.startswith("brokerage_")}
     assert {of_prometheus.sub("", name) for name in re.findall(r"brokerage_[a-z]\w+", " ".join(shown))} == ours
-
-
-LOG = "brokerage_async.session"
 
 
 @pytest.fixture(autouse=True)

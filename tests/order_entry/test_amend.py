@@ -36,6 +36,10 @@ POLICY = ReconcilePolicy(first=1.0, visibility_delay=5.0, max_interval=2.0, give
 BODY = b'{"order-type":"Limit","time-in-force":"Day","price":"11","price-effect":"Debit"}'
 APPLIED, REFUSED, UNKNOWN = ChangeOutcome.APPLIED, ChangeOutcome.REFUSED, ChangeOutcome.UNKNOWN
 FILLED = ChangeOutcome.FILLED
+ONE_ORDER, ONE_COMPLEX_ORDER = r"/orders/\d+$", r"/complex-orders/\d+$"
+
+UNTOUCHED = ["drop_before", "hang", "status(500)", "status(503)", "html(502)"]
+ARRIVED: list[Any] = ["drop_after", "hang_after", "after_status(500)", "after_status(503)", "after_html(502)"]
 
 
 def row(status: str, id: int = 1, **fields: Any) -> dict[str, Any]:
@@ -524,10 +528,6 @@ async def test_replacement_that_waits_for_its_original_is_ended_by_a_fill_in_bet
             assert desk.sent("orders.list_live") == 1 + is_lost
 
 
-ONE_ORDER, ONE_COMPLEX_ORDER = r"/orders/\d+$", r"/complex-orders/\d+$"
-
-UNTOUCHED = ["drop_before", "hang", "status(500)", "status(503)", "html(502)"]
-ARRIVED: list[Any] = ["drop_after", "hang_after", "after_status(500)", "after_status(503)", "after_html(502)"]
 ARRIVED += ["after_html(403)", "truncate", "garbage"]
 ARRIVED += [faults.body(each) for each in (b"", b'{"data":{}}', b'{"maintenance": true}')]
 ARRIVED += [faults.delay(trading.TIMEOUT + 5), faults.delay_after(trading.TIMEOUT + 5)]

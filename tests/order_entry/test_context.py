@@ -26,6 +26,7 @@ pytestmark = pytest.mark.virtual_time
 
 KEY = EntryKey("https://api.example.com", "sandbox", "A1", "mine")
 LEASE = 30.0
+THERE = datetime(2026, 6, 10, 14, tzinfo=UTC)
 
 
 class Counting(MemoryJournal):
@@ -233,9 +234,6 @@ async def test_statement_that_fails_after_its_caller_was_cancelled_is_logged(cap
     assert "could not finish a statement of the journal: no connection" in caplog.text
     await raised_by(finished(failing), JournalError)
     assert reported == []
-
-
-THERE = datetime(2026, 6, 10, 14, tzinfo=UTC)
 
 
 def client_of(name: str = "sandbox", **session: Any) -> Any:

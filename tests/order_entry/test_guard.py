@@ -23,6 +23,7 @@ from tests.trading import Floor, bracket_order, edit, on_floor, order
 pytestmark = pytest.mark.virtual_time
 
 REFUSED, PLACED = Outcome.REFUSED, Outcome.PLACED
+NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
 
 
 def guarded(here: Floor, **caps: Any) -> OrderEntry:
@@ -215,9 +216,6 @@ async def test_replacement_of_an_order_that_does_not_show_its_legs_is_refused() 
     for original in (None, models.Order(id="1"), models.Order(id="1", legs=(shown, models.OrderLeg(symbol="MSFT")))):
         with pytest.raises(OrderRefusedError, match="the replacement of order 1 of account A1: guard: its terms"):
             await exposure.usage_of_replacement(context, "A1", "1", original, edit())
-
-
-NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
 
 
 def owned(quantity: int | None, symbol: str | None = "AAPL", **terms: Any) -> models.Position:

@@ -37,6 +37,7 @@ LIVE, FILLED, CANCELLED = models.OrderStatus.LIVE, models.OrderStatus.FILLED, mo
 FILLED_LEGS = (models.OrderLeg(symbol="AAPL", fills=(models.Fill(fill_id="1", quantity=Decimal(1)),)),)
 NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
 COUNTED = models.Pagination(total_items=0)
+BOUGHT = (models.OrderLeg(symbol="AAPL", action=models.LegAction.BUY_TO_OPEN, quantity=Decimal(10)),)
 
 
 def order(name: str, *, days_ago: float | None = 0) -> models.Order:
@@ -221,9 +222,6 @@ async def test_nameless_complex_order_is_neither_ours_nor_nothing(price: str, fi
     assert (dict(sighting.orders), search.conflict("a"), sighting.complete) == ({}, "", True)
     found, problem = await search.nameless("a")
     assert (found, "order 7 shows no identifier" in problem) == (None, fits)
-
-
-BOUGHT = (models.OrderLeg(symbol="AAPL", action=models.LegAction.BUY_TO_OPEN, quantity=Decimal(10)),)
 
 
 @for_each(

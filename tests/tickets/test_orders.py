@@ -103,53 +103,6 @@ def test_leg_has_the_type_of_instrument_that_is_given() -> None:
     assert (leg.instrument_type, leg.action, leg.quantity) == ("Fixed Income Security", LegAction.BUY_TO_OPEN, None)
 
 
-NO_LEGS: tuple[Any, ...] = (None, 1, "AAPL", [], b"x")
-
-
-@for_each(
-    "make, said",
-    [
-        (lambda: limit(buy_to_open("AAPL", 1)), "exactly one of"),
-        (lambda: limit(buy_to_open("AAPL", 1), price=1, credit=1), "exactly one of"),
-        (lambda: limit(buy_to_open("AAPL", 1), buy_to_open(CALL, 1), price=1), "net debit or credit"),
-        (lambda: limit(price=1), "net debit or credit"),
-        (lambda: vertical("AAPL", JUNE, "C", long=1, short="1.0", debit=1), "two or more different options"),
-        (lambda: vertical("AAPL", JUNE, "X", long=1, short=2, debit=1), "OCC"),
-        (lambda: iron_condor("SPY", JUNE, puts=(2, 1), calls=(3, 4), credit=1), "must ascend"),
-        (lambda: iron_condor("SPY", JUNE, puts=(1, 3), calls=(3, 4), credit=1), "must ascend"),
-        (lambda: iron_condor("SPY", JUNE, puts=(1, 2), calls=(3, Decimal("NaN")), credit=1), "plain number"),
-        *((partial(limit, wrong, price=1), "legs must be made with") for wrong in NO_LEGS),
-        *((partial(market, wrong), "legs must be made with") for wrong in NO_LEGS),
-        *((partial(notional, wrong, value=1), "legs must be made with") for wrong in NO_LEGS),
-        *(
-            (partial(iron_condor, "SPY", JUNE, puts=wrong, calls=(3, 4), credit=1), "must be pairs of strikes")
-            for wrong in NO_LEGS
-        ),
-        *(
-            (partial(closing_legs, limit(leg, price=1)), f"must open a position, got {leg.action} of AAPL")
-            for leg in (sell_to_close("AAPL", 1), buy_to_close("AAPL", 1))
-        ),
-        (partial(closing_legs, notional(buy_to_open("AAPL"), value=500)), "must have a quantity, got none for AAPL"),
-        (partial(closing_legs, None), "order must be a NewOrder, got NoneType"),
-        (lambda: spread(long=CALL, short=HIGHER), "exactly one of price, debit and credit"),
-        (lambda: spread(debit=1), "two or more different options"),
-        (lambda: spread(long=CALL, debit=1), "two or more different options"),
-        (lambda: spread(long=CALL, short=CALL, debit=1), "two or more different options"),
-        (lambda: spread(long=(CALL, PUT), short=[PUT], debit=1), "two or more different options"),
-        (
-            lambda: spread(long=CALL, short=FUTURE_PUT, debit=1),
-            r"options of one kind, got .*C00110000' \(Equity Option\) and .*P9100' \(Fut",
-        ),
-        (lambda: spread(long=(FUTURE_PUT, LOWER_FUTURE_PUT, PUT), debit=1), "options of one kind, got .*: place two"),
-        (lambda: spread(long="AAPL", short=CALL, debit=1), r"must be options, got 'AAPL' \(Equity\)"),
-        (lambda: spread(long="/ESZ6", short=FUTURE_PUT, debit=1), r"must be options, got '/ESZ6' \(Future\)"),
-        *((partial(spread, long=wrong, debit=1), "must be") for wrong in (None, 1, (1, 2), (CALL, None))),
-    ],
-)
-def test_what_makes_no_ticket(make: Any, said: str) -> None:
-    raised(InvalidRequestError, make, match=said)
-
-
 SHARE = buy_to_open("AAPL", 1)
 NOT_PLAIN = ["1_000", "１００", "٣", " 5", "5\n", "0x10", "1,5", "", ".", "five", "NaN", "Infinity", "-sNaN", "1e",
              "1e9" * 9, "1e9999999999999999999", Decimal("NaN"), Decimal("Infinity"), 1.5, b"1", True]  # fmt: skip
@@ -319,11 +272,47 @@ def test_pair_by_value_or_of_several_legs_is_not_held_to_opposite_sides() -> Non
 
 OTHER_LOSS, LARGER_LOSS = (stop(sell_to_close(*of), trigger=1) for of in (("MSFT", 100), ("AAPL", 101)))
 OTOCO = partial(bracket, entry=ENTRY, profit=PROFIT, loss=LOSS)
+NO_LEGS: tuple[Any, ...] = (None, 1, "AAPL", [], b"x")
 
 
 @for_each(
     "make, problem",
     [
+        (lambda: limit(buy_to_open("AAPL", 1)), "exactly one of"),
+        (lambda: limit(buy_to_open("AAPL", 1), price=1, credit=1), "exactly one of"),
+        (lambda: limit(buy_to_open("AAPL", 1), buy_to_open(CALL, 1), price=1), "net debit or credit"),
+        (lambda: limit(price=1), "net debit or credit"),
+        (lambda: vertical("AAPL", JUNE, "C", long=1, short="1.0", debit=1), "two or more different options"),
+        (lambda: vertical("AAPL", JUNE, "X", long=1, short=2, debit=1), "OCC"),
+        (lambda: iron_condor("SPY", JUNE, puts=(2, 1), calls=(3, 4), credit=1), "must ascend"),
+        (lambda: iron_condor("SPY", JUNE, puts=(1, 3), calls=(3, 4), credit=1), "must ascend"),
+        (lambda: iron_condor("SPY", JUNE, puts=(1, 2), calls=(3, Decimal("NaN")), credit=1), "plain number"),
+        *((partial(limit, wrong, price=1), "legs must be made with") for wrong in NO_LEGS),
+        *((partial(market, wrong), "legs must be made with") for wrong in NO_LEGS),
+        *((partial(notional, wrong, value=1), "legs must be made with") for wrong in NO_LEGS),
+        *(
+            (partial(iron_condor, "SPY", JUNE, puts=wrong, calls=(3, 4), credit=1), "must be pairs of strikes")
+            for wrong in NO_LEGS
+        ),
+        *(
+            (partial(closing_legs, limit(leg, price=1)), f"must open a position, got {leg.action} of AAPL")
+            for leg in (sell_to_close("AAPL", 1), buy_to_close("AAPL", 1))
+        ),
+        (partial(closing_legs, notional(buy_to_open("AAPL"), value=500)), "must have a quantity, got none for AAPL"),
+        (partial(closing_legs, None), "order must be a NewOrder, got NoneType"),
+        (lambda: spread(long=CALL, short=HIGHER), "exactly one of price, debit and credit"),
+        (lambda: spread(debit=1), "two or more different options"),
+        (lambda: spread(long=CALL, debit=1), "two or more different options"),
+        (lambda: spread(long=CALL, short=CALL, debit=1), "two or more different options"),
+        (lambda: spread(long=(CALL, PUT), short=[PUT], debit=1), "two or more different options"),
+        (
+            lambda: spread(long=CALL, short=FUTURE_PUT, debit=1),
+            r"options of one kind, got .*C00110000' \(Equity Option\) and .*P9100' \(Fut",
+        ),
+        (lambda: spread(long=(FUTURE_PUT, LOWER_FUTURE_PUT, PUT), debit=1), "options of one kind, got .*: place two"),
+        (lambda: spread(long="AAPL", short=CALL, debit=1), r"must be options, got 'AAPL' \(Equity\)"),
+        (lambda: spread(long="/ESZ6", short=FUTURE_PUT, debit=1), r"must be options, got '/ESZ6' \(Future\)"),
+        *((partial(spread, long=wrong, debit=1), "must be") for wrong in (None, 1, (1, 2), (CALL, None))),
         (partial(OTOCO, profit=LOSS), "profit must be a Limit order, got Stop"),
         (partial(OTOCO, loss=PROFIT), "loss must be a Stop or .* order, got Limit"),
         (partial(OTOCO, profit=ENTRY), "profit must close positions that the entry opens, got Buy to Open of 100 AAPL"),
@@ -353,7 +342,7 @@ OTOCO = partial(bracket, entry=ENTRY, profit=PROFIT, loss=LOSS)
         ),
     ],
 )
-def test_complex_order_of_orders_that_do_not_fit_is_rejected(make: Any, problem: str) -> None:
+def test_order_of_legs_or_complex_order_of_orders_that_do_not_fit_is_rejected(make: Any, problem: str) -> None:
     raised(InvalidRequestError, make, match=problem)
 
 

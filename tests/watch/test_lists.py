@@ -25,6 +25,7 @@ from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, Service, quiet
 
 pytestmark = pytest.mark.virtual_time
+AAPL, SPY = PositionKey("A1", "AAPL", "Equity"), PositionKey("B2", "SPY", "Equity")
 
 
 class List:
@@ -169,9 +170,6 @@ def test_alert_changes_kinds_come_from_timestamps(
     changes = alert_changes(change_of("x", before, after, NOON))
     assert [change.kind for change in changes] == kinds
     assert {(change.before, change.after) for change in changes} == {(before, after)}
-
-
-AAPL, SPY = PositionKey("A1", "AAPL", "Equity"), PositionKey("B2", "SPY", "Equity")
 
 
 def position(account: str, symbol: str, quantity: str = "10", **fields: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from brokerage_async import Client, errors
 from brokerage_async._generated.models import MarketSession
 from brokerage_async.errors import ServerError
+from brokerage_async.models import converter
 from brokerage_async.protocol.timetable import is_open, timetable_range
 from brokerage_async.watch import Change, MarketHours, MarketKind, Watch
 from brokerage_async.watch.feed import Feed, Schedule
@@ -30,8 +31,9 @@ from tests.watch.scripted_service import NOON, Service, quiet
 pytestmark = pytest.mark.virtual_time
 
 NEW_YORK = ZoneInfo("America/New_York")
-HOLIDAYS = {date(2026, 11, 26)}
-HALF_DAYS = {date(2026, 11, 27), date(2026, 12, 31)}
+HOLIDAYS = {date(2026, 3, 4), date(2026, 11, 26)}
+HALF_DAYS = {date(2026, 3, 3), date(2026, 11, 27), date(2026, 12, 31)}
+RIGHT_DAYS, WRONG_DAYS = ["2026-02-23", "2026-03-12"], ["2026-01-24", "2026-02-10"]
 
 
 def new_york(day: date, hour: int, minute: int = 0) -> datetime:
@@ -339,22 +341,8 @@ def test_boundaries_after_a_mark(mark: Boundary, expected: list[str]) -> None:
 
 
 SESSIONS = "/market-time/sessions"
-
-
-def session(day: str, opens: str = "09:30", closes: str = "16:00", zone: str = "-05:00") -> dict[str, Any]:
-    times = {"start-at": "08:00", "open-at": opens, "close-at": closes, "close-at-ext": "20:00"}
-    row = {name: f"{day}T{at}:00.000{zone}" for name, at in times.items()}
-    return {"session-date": day, "instrument-collection": "Equity", **row}
-
-
-WEEK = [
-    session("2026-02-27"),
-    session("2026-03-02"),
-    session("2026-03-03", closes="13:00"),  # a half-day, then a holiday
-    session("2026-03-05"),
-    session("2026-03-06"),
-    session("2026-03-09", zone="-04:00"),  # daylight-saving time has begun
-]
+WEEK = [converter.unstructure(each) for each in timetable(date(2026, 2, 27), date(2026, 3, 9))]
+"""With a half-day, then a holiday. Daylight-saving time has begun on the last one."""
 
 
 def market_brief(change: Change[Any]) -> str:
@@ -381,7 +369,7 @@ async def test_market_opens_and_closes_by_its_timetable(service: Service, client
 
 
 async def test_market_moved_boundary_is_reported_once(service: Service, client: Client) -> None:
-    early = session("2026-03-02", "09:45", "12:00")
+    early = WEEK[1] | {"open-at": "2026-03-02T09:45:00-05:00", "close-at": "2026-03-02T12:00:00-05:00"}
     service.answers[SESSIONS] = lambda _: WEEK if service.times[-1] < 4 * 3600 else [early, *WEEK[2:]]
     market = client.watch.market()
     reported = [await anext(market) for _ in range(3)]
@@ -394,9 +382,6 @@ def days_of(service: Service) -> list[list[str]]:
     """Return the first and last day that each request for sessions asks for."""
     queries = [parse_qs(urlsplit(target).query) for target in service.targets]
     return [[*query["from-date"], *query["to-date"]] for query in queries]
-
-
-RIGHT_DAYS, WRONG_DAYS = ["2026-02-23", "2026-03-12"], ["2026-01-24", "2026-02-10"]
 
 
 @pytest.mark.parametrize("first_answer", [[], 422], ids=["empty", "rejected"])

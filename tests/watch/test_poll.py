@@ -26,6 +26,7 @@ from tests.watch.scripted_service import quiet
 
 Item = tuple[str, int]
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+pytestmark = pytest.mark.virtual_time
 
 
 def first(item: Item) -> str:
@@ -74,9 +75,6 @@ def brief(change: Change[Item]) -> tuple[str, str, int | None, int | None]:
 
 async def take(watcher: Watcher[Item], count: int) -> list[tuple[str, str, int | None, int | None]]:
     return [brief(await anext(watcher)) for _ in range(count)]
-
-
-pytestmark = pytest.mark.virtual_time
 
 
 async def test_poll_collection_becomes_a_stream_of_changes() -> None:

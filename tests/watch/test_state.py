@@ -44,6 +44,8 @@ from tests.watch.scripted_service import quiet
 pytestmark = pytest.mark.virtual_time
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+Item = dict[str, Any]
+Brief = tuple[str, str, Any, Any]
 
 
 def by_id(item: Any) -> Any:
@@ -262,10 +264,6 @@ class TestSqliteState:
         own.join(10)
         assert not own.is_alive()
         await content(tmp_path / "watch.db")
-
-
-Item = dict[str, Any]
-Brief = tuple[str, str, Any, Any]
 
 
 class Lists:
