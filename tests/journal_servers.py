@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests, and places of durable journals.
+"""A real PostgreSQL server for the tests, places of durable journals, and keys of entries.
 
 The server is Debian's package in a temporary directory, with a socket and no port.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from brokerage_async.journal import PostgresJournal, SqliteJournal
+from brokerage_async.journal import EntryKey, PostgresJournal, SqliteJournal
 
 
 @attrs.frozen
@@ -31,6 +31,10 @@ class Durable:
 
     def open(self) -> SqliteJournal | PostgresJournal:
         return SqliteJournal(self.where) if self.kind == "sqlite" else PostgresJournal(self.where, table=self.table)
+
+
+def key(name: object, account: str = "A1") -> EntryKey:
+    return EntryKey("https://api.example.com", "sandbox", account, f"order-{name}")
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path.cwd())}

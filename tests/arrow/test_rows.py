@@ -1,6 +1,5 @@
 """Rows of JSON values as record batches: each value in the type of its column, or null."""
 
-import contextlib
 import logging
 from array import array
 from datetime import UTC, date, datetime
@@ -15,6 +14,8 @@ from brokerage_async.arrow.columns import RowReader, event_schema
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.streams.events import MARKET_EVENTS
+from tests.protocol.values import raised
+from tests.tables import for_each
 
 MOMENT = datetime(2026, 6, 10, 14, tzinfo=UTC)
 MS = round(MOMENT.timestamp() * 1000)
@@ -64,17 +65,13 @@ def test_values_have_the_type_of_their_column_or_are_null(caplog: pytest.LogCapt
     assert not caplog.records
 
 
-def test_values_that_do_not_fit_are_null_and_reported(caplog: pytest.LogCaptureFixture) -> None:
-    misses: list[object] = []
-    for key, value in UNFIT:
-        caplog.clear()
-        with caplog.at_level(logging.WARNING):
-            found = column(key, [value, None])
-        if found != [None, None] or "null in the batches" not in caplog.text:
-            misses.append((key, value, found, caplog.text))
-        with contextlib.suppress(errors.ResponseDecodeError):
-            misses.append((key, value, column(key, [value, None], strict=True)))
-    assert not misses, misses
+@for_each("key, value", UNFIT)
+def test_values_that_do_not_fit_are_null_and_reported(caplog: pytest.LogCaptureFixture, key: str, value: Any) -> None:
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        assert column(key, [value, None]) == [None, None]
+    assert "null in the batches" in caplog.text
+    raised(errors.ResponseDecodeError, column, key, [value, None], strict=True)
 
 
 def test_huge_exponent_is_not_written_out() -> None:

@@ -482,15 +482,6 @@ def test_a_header_that_was_not_written_whole_is_written_again_and_anything_else_
         pass
 
 
-def test_a_checkpoint_is_empty_at_first_and_what_was_flushed_survives_the_process(path: Path) -> None:
-    with opened(path) as checkpoint:
-        assert (len(checkpoint), "A" in checkpoint) == (0, False)
-        raised(KeyError, checkpoint.rows, "A")
-        checkpoint.add("A", [{"a": 1}])
-        checkpoint.flush()
-        assert path.read_bytes() == HEADER + b'["A",[{"a":1}]]\n'
-
-
 def test_rows_keep_every_digit_and_lose_only_lone_surrogates(path: Path) -> None:
     numbers = ("1.10", "0.12345678901234567890123", "1E+400", "1E-400")
     rows: dict[str, list[Any]] = {number: [{"new": Decimal(number)}] for number in numbers}

@@ -18,16 +18,9 @@ from brokerage_async.journal import EntryKey, EntryState, Journal, MemoryJournal
 from brokerage_async.journal.caps import DAY, MINUTE, Excess, Usage, excesses, objections, stored
 from tests.http.calls import raised_by
 from tests.journal.workers import open_up_to_a_cap, start_together
-from tests.journal_servers import Durable
+from tests.journal_servers import Durable, key
 from tests.loops import on_real_time
 from tests.processes import crowd
-
-ORIGIN = "https://api.example.com"
-KEY = EntryKey(ORIGIN, "sandbox", "A1", "order")
-
-
-def key(number: object, account: str = "A1") -> EntryKey:
-    return EntryKey(ORIGIN, "sandbox", account, f"order-{number}")
 
 
 async def opens(journal: Journal, name: EntryKey, usage: Usage | None = None, **options: Any) -> str:
@@ -72,22 +65,23 @@ async def test_net_position_leaves_out_entries_that_are_included_or_closed_befor
 
 
 async def test_halt_stops_new_attempts_in_its_scope_and_returns_open_entries(journal: Journal) -> None:
-    await journal.open(KEY, b"{}", owner="a", lease=30, label="dip")
-    assert await journal.renew(KEY, owner="a", lease=30, attempts=2)
+    mine = key("mine")
+    await journal.open(mine, b"{}", owner="a", lease=30, label="dip")
+    assert await journal.renew(mine, owner="a", lease=30, attempts=2)
     scopes: list[tuple[dict[str, str], bool]] = [
         ({"label": "other"}, False), ({"account_number": "A2"}, False), ({"label": "dip"}, True), ({}, True),
     ]  # fmt: skip
     for number, (scope, stopped) in enumerate(scopes):
         entries = await journal.halt("why", **scope)
-        assert (KEY in [entry.key for entry in entries]) is stopped
+        assert (mine in [entry.key for entry in entries]) is stopped
         assert (await opens(journal, key(number), label="dip") == "halted") is stopped
         assert await opens(journal, key(number + 10), label="dip", exempt=True) == ""
         if stopped:
-            await raised_by(journal.renew(KEY, owner="a", lease=30, attempts=3), OrderRefusedError, "why")
-        assert await journal.renew(KEY, owner="a", lease=30)
+            await raised_by(journal.renew(mine, owner="a", lease=30, attempts=3), OrderRefusedError, "why")
+        assert await journal.renew(mine, owner="a", lease=30)
         assert await journal.resume(**scope)
         assert await opens(journal, key(number + 20), label="dip") == ""
-    assert await journal.renew(KEY, owner="a", lease=30, attempts=3)
+    assert await journal.renew(mine, owner="a", lease=30, attempts=3)
 
 
 async def test_trip_halts_when_as_many_different_outcomes_are_recent(journal: Journal) -> None:

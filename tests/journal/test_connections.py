@@ -11,6 +11,7 @@ import pytest
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal, renew_claims
 from brokerage_async.journal.sql import Steps
 from tests.http.calls import raised_by
+from tests.journal_servers import key
 from tests.lossy_proxy import LossyProxy
 
 pytestmark = pytest.mark.postgres
@@ -18,10 +19,6 @@ pytestmark = pytest.mark.postgres
 SLEEP = "SELECT pg_sleep(60)"
 ROUND_TRIP = 0.02
 """A tenth of a slow link, with leases to scale."""
-
-
-def key(number: int) -> EntryKey:
-    return EntryKey("https://api.example.com", "sandbox", "A1", f"order-{number}")
 
 
 @asynccontextmanager

@@ -33,12 +33,6 @@ async def opened(journal: Journal, key: EntryKey = KEY, *, owner: str = "a", lea
     return entry
 
 
-async def state_of(journal: Journal, key: EntryKey = KEY) -> JournalEntry:
-    entry = await journal.find(key)
-    assert entry is not None
-    return entry
-
-
 async def test_entry_comes_back_as_it_was_written_and_is_opened_once(journal: Journal) -> None:
     entry = await opened(journal)
     assert (entry.key, entry.body, entry.state, entry.attempts, entry.owner) == (KEY, BODY, EntryState.OPEN, 1, "a")
@@ -91,7 +85,7 @@ async def test_closed_entry_cannot_be_claimed_and_keeps_its_first_outcome(journa
     assert await journal.claim(KEY, owner="a", lease=LONG) is None
     await opened(journal)
     assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77", note="first")
-    closed = await state_of(journal)
+    closed = await journal.find(KEY)
     assert (closed.owner, closed.claimed_until, closed.closed_by) == (None, None, "a")
     assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77", note="again"), "its own work"
     assert not await journal.close(KEY, owner="a", state=EntryState.REFUSED)
@@ -114,7 +108,7 @@ async def test_a_claim_is_exclusive_until_it_ends(journal: Journal) -> None:
     assert not await journal.release(KEY, owner="a", note="")
     for attempts in (3, None, 2):  # the last one arrives late
         assert await journal.renew(KEY, owner="b", lease=LONG, attempts=attempts)
-    assert (await state_of(journal)).attempts == 3
+    assert (await journal.find(KEY)).attempts == 3
 
 
 async def test_renewing_many_claims_keeps_those_that_are_held(journal: Journal) -> None:
@@ -131,15 +125,15 @@ async def test_renewing_many_claims_keeps_those_that_are_held(journal: Journal) 
 async def test_a_released_entry_is_open_and_free(journal: Journal) -> None:
     await opened(journal)
     assert await journal.release(KEY, owner="a", note="no answer")
-    found = await state_of(journal)
+    found = await journal.find(KEY)
     assert (found.state, found.owner, found.note) == (EntryState.OPEN, None, "no answer")
     assert found.looked_at is not None
     assert not await journal.release(KEY, owner="a", note="repeated")
-    assert await state_of(journal) == found
+    assert await journal.find(KEY) == found
     assert await journal.claim(KEY, owner="b", lease=LONG) is not None
     await opened(journal, OTHER)
     assert await journal.release(OTHER, owner="a", note="cancelled", looked=False)
-    found = await state_of(journal, OTHER)
+    found = await journal.find(OTHER)
     assert (found.owner, found.note, found.looked_at) == (None, "cancelled", None), "it was given up"
     for _ in range(2):  # closing twice is harmless
         await journal.aclose()
@@ -152,20 +146,20 @@ async def test_a_repeated_close_never_touches_an_entry_that_was_opened_again(jou
     sending, fresh = await journal.open(KEY, BODY, owner="b", lease=LONG)
     assert fresh
     assert not await journal.close(KEY, owner="a", state=EntryState.NOT_SENT, note="429")
-    assert await state_of(journal) == sending
+    assert await journal.find(KEY) == sending
     assert await journal.close(KEY, owner="b", state=EntryState.NOT_SENT)
     assert not await journal.close(KEY, owner="a", state=EntryState.NOT_SENT, note="429")
-    assert (await state_of(journal)).closed_by == "b"
+    assert (await journal.find(KEY)).closed_by == "b"
 
 
 async def test_close_is_made_by_the_holder_alone_even_when_its_claim_has_expired(journal: Journal) -> None:
     await opened(journal, owner="a", lease=NO_TIME)
     taken = await journal.claim(KEY, owner="b", lease=LONG)
     assert not await journal.close(KEY, owner="a", state=EntryState.NOT_SENT)
-    assert await state_of(journal) == taken
+    assert await journal.find(KEY) == taken
     await journal.release(KEY, owner="b", note="no answer")
     assert not await journal.close(KEY, owner="b", state=EntryState.PLACED)
-    assert (await state_of(journal)).state is EntryState.OPEN
+    assert (await journal.find(KEY)).state is EntryState.OPEN
     await opened(journal, OTHER, owner="a", lease=NO_TIME)
     assert await journal.close(OTHER, owner="a", state=EntryState.PLACED, order_id="77")
 
@@ -173,13 +167,13 @@ async def test_close_is_made_by_the_holder_alone_even_when_its_claim_has_expired
 async def test_abandoning_asks_for_no_ownership(journal: Journal) -> None:
     await opened(journal, owner="a", lease=LONG)
     assert await journal.abandon(KEY, note="asked the desk: never arrived")
-    entry = await state_of(journal)
+    entry = await journal.find(KEY)
     assert (entry.state, entry.note, entry.owner) == (EntryState.ABANDONED, "asked the desk: never arrived", None)
     assert entry.closed_at is not None
     assert not await journal.abandon(KEY, note="twice")
     assert not await journal.abandon(OTHER, note="no such entry")
     assert not await journal.close(KEY, owner="a", state=EntryState.PLACED)
-    assert await state_of(journal) == entry
+    assert await journal.find(KEY) == entry
 
 
 async def test_an_open_entry_of_another_origin_is_found_where_the_key_has_none(journal: Journal) -> None:
@@ -205,7 +199,7 @@ async def test_adopted_entry_moves_with_all_it_holds_unless_it_is_held_closed_or
     for _ in range(2):  # the second is a repetition
         assert await journal.adopt(old, origin=ORIGIN)
     assert await journal.find(old) is None
-    assert await state_of(journal) == attrs.evolve(before, key=KEY, owner=None, claimed_until=None)
+    assert await journal.find(KEY) == attrs.evolve(before, key=KEY, owner=None, claimed_until=None)
     assert not await journal.renew(old, owner="a", lease=LONG)
     await opened(journal, held, owner="a", lease=LONG)
     assert not await journal.adopt(held, origin=ORIGIN)
@@ -213,7 +207,7 @@ async def test_adopted_entry_moves_with_all_it_holds_unless_it_is_held_closed_or
     assert not await journal.adopt(held, origin=ORIGIN)
     await opened(journal, old, lease=NO_TIME)
     assert not await journal.adopt(old, origin=ORIGIN)
-    assert (await state_of(journal, old)).state is EntryState.OPEN
+    assert (await journal.find(old)).state is EntryState.OPEN
 
 
 async def test_names_are_there_errors_are_ours_and_import_leaves_out_what_may_not_be_needed() -> None:

@@ -24,7 +24,7 @@ from brokerage_async.journal.base import EntryKey, EntryState, JournalEntry, Jou
 from brokerage_async.journal.caps import Usage
 from brokerage_async.journal.sqlite import MemoryJournal, SqliteJournal
 from tests.http.calls import raised_by
-from tests.journal_servers import ENVIRONMENT
+from tests.journal_servers import ENVIRONMENT, key
 from tests.protocol.values import raised
 from tests.tables import for_each
 
@@ -32,9 +32,8 @@ ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
 KEY_FIELDS = ("origin", "environment", "account_number", "external_identifier")
 ENTRY = JournalEntry(key=KEY, body=b'{"price":"1"}', opened_at=datetime(2026, 3, 2, tzinfo=UTC))
-ONE = EntryKey(ORIGIN, "sandbox", "A1", "one")
 STATES = {"open", "not_sent", "abandoned", "refused", "pruned", ""}
-OTHER = EntryKey(ORIGIN, "sandbox", "A1", "two")
+ONE, OTHER = key("one"), key("two")
 
 
 def test_entries_keys_and_states_are_plain_values() -> None:

@@ -55,9 +55,6 @@ async def future_of(here: Floor) -> str:
     return str(future.symbol)
 
 
-# --- cancelling
-
-
 async def test_complex_orders_are_cancelled_first_and_as_wholes(here: Floor) -> None:
     hold(here, "MSFT")
     single, *_ = await place(here, "single", "another")
@@ -154,9 +151,6 @@ async def test_an_old_order_that_today_s_list_lacks_is_found_by_the_last_look(he
     await place(here, "new")
     result = await here.entry.cancel_all(here.account)
     assert (result.is_proven, here.status(number)) == (True, "Cancelled")
-
-
-# --- closing
 
 
 async def test_flatten_closes_each_kind_of_position_and_nothing_twice(here: Floor) -> None:

@@ -73,17 +73,15 @@ CAPS: dict[str, tuple[dict[str, Any], list[models.NewOrder], list[str]]] = {
 }
 
 
-async def test_caps_stop_the_orders_that_pass_them() -> None:
-    wrong = []
-    for name, (caps, orders, expected) in CAPS.items():
-        async with trading.floor() as here:
-            entry = guarded(here, **caps)
-            placements = [await entry.place(here.account, each) for each in orders]
-            found = ["" if each.outcome is PLACED else stopped_by(each) for each in placements]
-            sent = len(here.wire.bodies["orders.submit"])
-            if found != expected or sent != expected.count(""):
-                wrong.append((name, found, sent))
-    assert wrong == []
+@for_each("name, caps, orders, expected", [(name, *row) for name, row in CAPS.items()])
+@on_floor()
+async def test_caps_stop_the_orders_that_pass_them(
+    here: Floor, name: str, caps: dict[str, Any], orders: list[models.NewOrder], expected: list[str]
+) -> None:
+    entry = guarded(here, **caps)
+    placements = [await entry.place(here.account, each) for each in orders]
+    assert ["" if each.outcome is PLACED else stopped_by(each) for each in placements] == expected
+    assert len(here.wire.bodies["orders.submit"]) == expected.count("")
 
 
 async def test_cap_is_free_again_when_its_window_has_passed(here: Floor) -> None:

@@ -93,6 +93,7 @@ async def test_until_a_time_or_the_close_the_last_price_is_tried() -> None:
         assert state_of(early) == "Cancelled at 11.00"
         await raised_by(worked(here, until=end), InvalidRequestError, "must be in the future")
     async with floor() as here:
+        here.sim.clock.advance(5 * 3600)  # an hour is left
         placement = await worked(here, until="close")
         over = placement.order.terminal_at
         assert (over.hour, over.minute) == (20, 0)

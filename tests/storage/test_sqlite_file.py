@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
+from brokerage_async.journal import JournalError, SqliteJournal
 from brokerage_async.storage.sqlite_file import prepare
 from brokerage_async.storage.subject import Subject
 from brokerage_async.watch import SqliteState, WatchStateError
 from tests.http.calls import raised_by
+from tests.journal_servers import key
 from tests.protocol.values import raised
 from tests.tables import for_each
 
 SUBJECT = Subject(kind="journal", name="j", error=JournalError)
-KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
-OTHER = EntryKey("https://api.example.com", "sandbox", "A1", "two")
+KEY, OTHER = key("one"), key("two")
 
 
 def mode_of(path: Path) -> int:

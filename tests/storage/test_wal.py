@@ -8,20 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
+from brokerage_async.journal import JournalError, SqliteJournal
 from brokerage_async.storage.subject import Subject
 from brokerage_async.storage.wal import FRAME, HEADER, check_log, damaged_frame
 from tests.http.calls import raised_by
+from tests.journal_servers import key
 from tests.protocol.values import raised
 
 ENTRIES = 20
 PAGE = 4096
 SIZE = FRAME.size + PAGE
 SUBJECT = Subject(kind="journal", name="j", error=JournalError)
-
-
-def key(number: int) -> EntryKey:
-    return EntryKey("https://api.example.com", "sandbox", "A1", f"order-{number}")
 
 
 @pytest.fixture

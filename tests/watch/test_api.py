@@ -14,7 +14,7 @@ from brokerage_async._generated.models import Order, OrderStatus
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.watch import Change, Watch, Watcher, WatchStateError, is_terminal, poll
+from brokerage_async.watch import Watch, Watcher, WatchStateError, is_terminal, poll
 from brokerage_async.watch.diff import Acknowledgeable
 from tests.fake_transport import FakeTransport, ok
 from tests.http.calls import raised_by
@@ -35,12 +35,9 @@ def row(id: int, status: str, **fields: Any) -> dict[str, Any]:
     return {"id": id, "account-number": "A1", "status": status, **fields}
 
 
-def brief(change: Change[Any]) -> tuple[str, str, str | None]:
-    return change.kind.value, change.key, change.after and change.after.status
-
-
 async def take(watcher: Watcher[Any], count: int) -> list[tuple[str, str, str | None]]:
-    return [brief(await anext(watcher)) for _ in range(count)]
+    changes = [await anext(watcher) for _ in range(count)]
+    return [(each.kind.value, each.key, each.after and each.after.status) for each in changes]
 
 
 async def test_orders_changes_name_the_fields_that_differ(service: Service, client: Client) -> None:
@@ -171,13 +168,9 @@ def test_is_terminal_agrees_with_the_status_table() -> None:
     assert not is_terminal(Order(status=OrderStatus.LIVE, terminal_at=NOON))
 
 
-async def unawaited(error: Exception) -> None:
-    raise AssertionError("this function must not be called")
-
-
 CUSTOMERS = (None, "", True, 1.5, b"me", ["me"], "..")
 ACCOUNTS = ("A1", b"A1", None, 5, [], [""], [5], [None], ["A1", 5], [["A1"]])
-CALLBACKS = (5, unawaited)
+CALLBACKS = (5, asyncio.sleep)
 COLLECTIONS = (None, 5, "", b"Equity")
 IS_FLAG, FLAGS = "{} must be True or False, got 'false'", ("false",)
 SECONDS = ("x", None, 0, -1, True, float("inf"), float("nan"))

@@ -92,24 +92,6 @@ async def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile(
 
 
 @in_world
-async def test_bust_and_correction_keep_their_fill_id(sim: Simulator, client: Client) -> None:
-    watching = asyncio.create_task(reports(client, sim, 300))
-    await asyncio.sleep(10)
-    names = []
-    for quantity in (3, 4):
-        order_id = await fill(client, sim, quantity)
-        order = await client.orders.get(sim.account_numbers[0], order_id)
-        names.append((order.legs or ())[0].fills or ())
-        await asyncio.sleep(10)
-        sim.bust_fill(order_id, names[-1][0].fill_id or "", None if quantity == 3 else 101)
-    told = [(each.kind, each.fill_id, each.quantity, each.price) for each in await watching]
-    bust, corrected = (each[0].fill_id for each in names)
-    assert sorted(told) == sorted(
-        [("fill", bust, 3, 100), ("bust", bust, 3, 100), ("fill", corrected, 4, 100), ("correction", corrected, 4, 101)]
-    )
-
-
-@in_world
 async def test_fill_is_seen_while_positions_fail_and_a_denied_account_is_given_up(
     sim: Simulator, client: Client
 ) -> None:

@@ -5,7 +5,8 @@ import contextlib
 import logging
 import traceback
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 from unittest.mock import AsyncMock
 
@@ -22,15 +23,11 @@ from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
 from tests.protocol.values import raised
 from tests.tables import for_each
-from tests.watch.scripted_service import quiet
+from tests.watch.scripted_service import NOON, quiet
 
 Item = tuple[str, int]
-NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+first = itemgetter(0)
 pytestmark = pytest.mark.virtual_time
-
-
-def first(item: Item) -> str:
-    return item[0]
 
 
 def loop_clock() -> datetime:
@@ -390,13 +387,9 @@ async def test_poll_changes_lead_to_the_last_state_at_any_pace(steps: list[Any],
     assert known == states[-1]
 
 
-async def unawaited(*_: object) -> bool:
-    raise AssertionError("this function must not be called")
-
-
 @for_each("name, wrong", [
-        ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
-        ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
+        ("fetch", None), ("fetch", []), ("key", "id"), ("key", asyncio.sleep), ("now", NOON), ("fatal", True),
+        ("fatal", asyncio.sleep), ("on_error", "log"), ("on_error", asyncio.sleep), ("seed", 5), ("seed", [5]),
         ("seed", {"1": None}), ("state must", "watch.db"), ("interval", "1"), ("min_interval", -1), ("jitter", 2),
         ("max_backoff", None), ("initial", "false"),
     ])  # fmt: skip

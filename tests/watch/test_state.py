@@ -9,8 +9,9 @@ import threading
 import weakref
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +40,14 @@ from tests.http.calls import raised_by
 from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
-from tests.watch.scripted_service import quiet
+from tests.watch.scripted_service import NOON, quiet
 
 pytestmark = pytest.mark.virtual_time
 
-NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+by_id, account_key = itemgetter("id"), itemgetter("account", "id")
+
 Item = dict[str, Any]
 Brief = tuple[str, str, Any, Any]
-
-
-def by_id(item: Any) -> Any:
-    return item["id"]
 
 
 @for_each(
@@ -594,21 +592,14 @@ class Account(Lists):
         return [{"id": name, "n": n, "account": self.name, "version": self.version} for name, n in self.rows.items()]
 
 
-def account_key(item: Item) -> tuple[str, str]:
-    return item["account"], item["id"]
-
-
-def is_nine(item: Item) -> bool:
-    return bool(item["n"] == 9)
-
-
 def unless_version(change: Change[Item]) -> list[Change[Item]]:
     is_noise = change.before is not None and change.after is not None and change.before["n"] == change.after["n"]
     return [] if is_noise else [change]
 
 
 def watch_accounts(accounts: list[Account], state: MemoryState) -> Watcher[Item]:
-    options: Any = {"key": account_key, "schedule": Schedule(interval=1.0), "keep": is_nine, "derive": unless_version}
+    options: Any = {"key": account_key, "schedule": Schedule(interval=1.0), "derive": unless_version}
+    options["keep"] = lambda item: item["n"] == 9
     parts = {each.name: Cursor[Item](Feed(each, **options)) for each in accounts}
     codec = ItemCodec(account_key)
     return AccountsWatcher(parts, on_error=lambda error: None, state=state, name="things", codec=codec)
