@@ -82,9 +82,10 @@ class TestNotes:
 
     async def test_an_error_beside_data_names_them_too(self) -> None:
         body = b'{"data": {}, "error": {"code": "c", "message": "m"}}'
-        error = await failure(errors.UnprocessableError, FakeTransport(Response(status=201, body=body)), call=preflight)
+        transport = FakeTransport(fail(503), Response(status=201, body=body))
+        error = await failure(errors.UnprocessableError, transport, call=preflight)
         assert error.__notes__ == ["called as orders.dry_run(account_number='5WT1', <2 bytes>)"]
-        assert error.body == body.decode()
+        assert (error.status, error.attempts, error.body) == (201, 2, body.decode())
 
 
 class TestQuotedToken:

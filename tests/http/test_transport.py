@@ -326,7 +326,7 @@ CODECS = {"gzip": gzip.compress, "deflate": zlib.compress, "br": functools.parti
 @for_each("codec", CODECS)
 @on_real_time
 async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: str) -> None:
-    packed = CODECS[codec](bytes(256 * MIB))
+    packed = CODECS[codec](bytes(64 * MIB))
     script = [answer(packed, status, f"Content-Encoding: {codec}") for status in (200, 422)]
     async with RawServer(*script) as server, open_transport(max_body=4 * MIB) as transport:
         tracemalloc.start()
