@@ -62,7 +62,7 @@ class EngineServer:
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 20
-        while not self._answers():
+        while not answers(self.port):
             assert self._process.poll() is None, (self._folder / "log").read_text()[-2000:]
             assert time.monotonic() < deadline, "the engine did not start in time"
             time.sleep(0.02)
@@ -95,12 +95,6 @@ class EngineServer:
         with suppress(ProcessLookupError):
             os.kill(self._process.pid, number)
 
-    def _answers(self) -> bool:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1) as link:
-            link.sendall(b"PING\r\n")
-            return link.recv(64).startswith((b"+PONG", b"-NOAUTH"))
-        return False
-
 
 @contextmanager
 def engine_server(
@@ -111,6 +105,14 @@ def engine_server(
 
     with fresh_server(make, prefix="engine-") as server:
         yield server
+
+
+def answers(port: int) -> bool:
+    """Return whether an engine listens on a port of this machine."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1) as link:
+        link.sendall(b"PING\r\n")
+        return link.recv(64).startswith((b"+PONG", b"-NOAUTH"))
+    return False
 
 
 def free_port() -> int:

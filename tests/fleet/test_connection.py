@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -141,16 +142,9 @@ NAME, LEASE = "name must be 1 to 64 letters", "lease must be a number of seconds
 GROUP = "group must be a non-empty str"
 
 
-class SilentEngine:
-    async def aclose(self) -> None:
-        raise AssertionError("a borrowed client stays open")
-
-    async def execute_command(self, *command: Any) -> None:
-        raise AssertionError("nothing may be sent")
-
-
-def fleet(engine: Any = None, **options: Any) -> Fleet:
-    return Fleet(SilentEngine() if engine is None else engine, **options)
+def fleet(**options: Any) -> Fleet:
+    """Return a fleet over an engine to which nothing can be sent."""
+    return Fleet(Mock(["aclose", "execute_command"]), **options)
 
 
 def limits(**options: Any) -> RedisLimits:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -12,17 +11,9 @@ import pytest
 import yaml
 
 from tests.documents import ROOT
-from tests.fleet.engines import free_port
+from tests.fleet.engines import answers, free_port
 
 FOLDER = ROOT / "examples" / "engines"
-
-
-def answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
 
 
 @pytest.mark.skipif(not FOLDER.is_dir() or os.name == "nt", reason="the script is not here, or cannot run here")

@@ -52,8 +52,7 @@ async def test_workers_share_a_budget() -> None:
 
 async def test_orders_go_on_while_the_engine_is_away() -> None:
     found = await place_through_outage(5, 50, 25, 3, "kill")
-    assert found.outcomes == {"placed": 50}
-    assert (found.doubled, found.lost) == (0, 0)
+    assert (found["outcomes"], found["doubled"], found["lost"]) == ({"placed": 50}, 0, 0)
 
 
 async def test_feed_with_pollers_consumers_and_engine_killed_at_random() -> None:
