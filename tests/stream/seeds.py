@@ -6,7 +6,8 @@ Every seed trades for minutes while connections drop, fall silent in one directi
 events and answers of the protocol are lost, doubled, reordered and late. Consumers of all speeds, down to those that
 never read, come, change their subscriptions, are cancelled and go. Afterwards these hold:
 
-- a watcher with push reports every order from its first to its last state, without a break and never twice;
+- a watcher with push reports every order from its first to its last state, without a break and never twice, whatever
+  its polls meet, and also when it starts again now and then with what was kept of it as JSON;
 - it polls no more often than its interval allows, plus one poll for each burst of events and each connection;
 - a consumer of either stream sees a gap where its connection was replaced, nowhere else, and each event has a cause;
 - no task, connection, route or buffer is left, and no buffer was larger than its limit.
@@ -15,6 +16,7 @@ never read, come, change their subscriptions, are cancelled and go. Afterwards t
 import asyncio
 import contextlib
 import gc
+import json
 import random
 import warnings
 import weakref
@@ -24,12 +26,13 @@ from decimal import Decimal
 from typing import Any
 
 from brokerage_async import Client, errors
+from brokerage_async.models import Order, converter
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.simulator.streams.session import AccountSession
 from brokerage_async.simulator.transports import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
-from brokerage_async.watch import is_complete
+from brokerage_async.watch import Change, is_complete
 from tests.loops import on_virtual_time
 from tests.seeded import play_seeds
 from tests.stream.world import SMALL, buy
@@ -37,6 +40,8 @@ from tests.stream.world import SMALL, buy
 SYMBOLS = ("AAPL", "SPY", "MSFT")
 MESSAGE_FAULTS = ("lose", "duplicate", "reorder", "late(0.5)", "late(7)", "unknown", "garbage", "drop")
 PROTOCOL_FAULTS = ("lose", "duplicate", "late(0.5)", "late(7)", "unknown", "garbage", "drop")
+POLL_FAULTS = ("html(502)", "status(503)", "rate_limited", "drop_before", "drop_after", "truncate", "refuse", "garbage",
+               "unauthorized", "delay(40)", "hang", "after_html(504)")  # fmt: skip
 SPEEDS = (0.0, 0.01, 2.0, 1000.0)
 MINUTES = 6
 BURST = 0.01
@@ -78,6 +83,7 @@ class History:
             steady = [asyncio.ensure_future(self.stay(each, client)) for each in consumers]
             await asyncio.gather(*tasks)
             self.sim.streams.faults.clear()
+            self.sim.faults.clear()
             await asyncio.sleep(90)  # the last orders end, the last connections recover
             for task in (watching, *steady):
                 task.cancel()
@@ -92,36 +98,46 @@ class History:
             self.check(not any(links[1]._routes.values()), "routes left")
 
     def check_polls(self, seconds: float) -> None:
-        """Allow one answered poll for each interval, burst and connection."""
-        polls = sum(each.operation == "orders.live" and each.status == 200 for each in self.sim.ledger.requests)
+        """Allow one answered poll for each interval, burst, connection and start."""
+        asked = [each for each in self.sim.ledger.requests if each.operation == "orders.live"]
+        polls = sum(each.status == 200 and each.fault is None for each in asked)
         bursts, end = 0, float("-inf")
         for at in self.arrivals:
             if at > end:
                 bursts, end = bursts + 1, at + BURST
-        allowed = seconds / self.interval + 1 + bursts + self.connections[AccountSession]
+        allowed = seconds / self.interval + 1 + bursts + self.connections[AccountSession] + self.counts["restarts"]
         self.check(polls <= allowed, f"{polls} polls instead of {allowed:.0f} at most")
 
     async def watch(self, client: Client) -> None:
-        """Watch the orders with push, at a random speed, and compare with the ledger at the end."""
+        """Watch the orders with push, at a random speed, with restarts, and compare with the ledger at the end."""
         last: dict[Any, Any] = {}
         slowness = self.random.choice((0.0, 0.0, 0.3, 5.0))
-        watcher = client.watch.orders("me", [self.account], interval=self.interval, push=True, on_error=lambda _: None)
+        options: dict[str, Any] = {"interval": self.interval, "push": True, "on_error": lambda _: None}
         try:
-            async for change in watcher:
-                self.counts["changes"] += 1
-                self.check(last.get(change.key) == change.before, f"order {change.key}: a change is missing or doubled")
-                self.check(change.before != change.after, f"order {change.key}: a change without a difference")
-                before = last.get(change.key)
-                if before is not None and is_complete(before):
-                    self.check(change.after is None, f"order {change.key} changed after its end")
-                last[change.key] = change.after
-                await asyncio.sleep(self.random.random() * slowness)
+            while True:
+                async with client.watch.orders("me", [self.account], **options) as watcher:
+                    async for change in watcher:
+                        self.note_change(change, last)
+                        await asyncio.sleep(self.random.random() * slowness)
+                        if self.random.random() < 0.03:
+                            break
+                    kept = json.dumps(converter.unstructure(list(watcher.snapshot.values())))
+                options["seed"] = converter.structure(json.loads(kept), list[Order])
+                self.counts["restarts"] += 1
         finally:
-            await watcher.aclose()
             for record in self.sim.ledger.orders(account_number=self.account):
                 seen = last.get(record.order_id)
                 status = "never reported" if seen is None else seen.status
                 self.check(status == record.status, f"order {record.order_id}: {status}, not {record.status}")
+
+    def note_change(self, change: Change[Order], last: dict[Any, Any]) -> None:
+        self.counts["changes"] += 1
+        before = last.get(change.key)
+        self.check(before == change.before, f"order {change.key}: a change is missing or doubled")
+        self.check(change.before != change.after, f"order {change.key}: a change without a difference")
+        if before is not None and is_complete(before):
+            self.check(change.after is None, f"order {change.key} changed after its end")
+        last[change.key] = change.after
 
     async def trade(self, client: Client) -> None:
         ids: list[str] = []
@@ -164,7 +180,7 @@ class History:
                     for session in [each for each in self.sim.streams.sessions if isinstance(each, kind)]:
                         session.close()
                 case 5:
-                    self.sim.faults.add("GET", "/orders/live", "status(503)", times=2)
+                    self.sim.faults.add("GET", "/orders/live", self.random.choice(POLL_FAULTS), times=2)
                 case _:
                     faults.add(self.random.choice(MESSAGE_FAULTS), times=self.random.randint(1, 3))
 
