@@ -78,10 +78,7 @@ def test_call_errors_go_to_stderr_with_exit_code_1() -> None:
         (["watchlists.create", "--body", "order.json"], "for a file, pass @FILE"),
         (["watchlists.list", "--body", "{}"], "must not have a body"),
         (["instruments.warrant", "--symbol", "NO.SUCH"], "NotFoundError"),
-        *((["watchlists.create", "--body", body], unread) for body in (
-            "{", "@/no/such/file", '{"name": "a", "name": "b"}', '{"name": NaN}',
-        )),
-        (["watchlists.create", "--body", "[" * 100_000], unread + ": the JSON is nested too deeply"),
+        *((["watchlists.create", "--body", body], unread) for body in ("{", "@/no/such/file", '{"name": NaN}')),
         *((["watchlists.create", "--body", body], form) for body in ("[]", "5", "null", '{"nmae": "a"}')),
         *((["instruments.equities", "--per-page", number], "--per-page") for number in ("1_000", "１０", " 5", "0x10")),
         (["instruments.equities", "--is-etf", "maybe"], "--is-etf: must be of kind boolean, got 'maybe'"),

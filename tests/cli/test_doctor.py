@@ -19,6 +19,7 @@ from brokerage_async.config import settings_from_env
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import EntryKey, SqliteJournal
 from brokerage_async.simulator import Simulator
+from tests.http.calls import raised_by
 from tests.raw_server import RawServer, answer
 from tests.trading import SMALL
 
@@ -115,8 +116,7 @@ async def test_findings_fit_the_terminal_and_the_remedy_fits_the_cause(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("BROKERAGE_BASE_URL", f"{simulator.base_url}/of/another")
-    with pytest.raises(typer.Exit):
-        await doctor()
+    await raised_by(doctor(), typer.Exit)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert "…" not in "".join(lines)

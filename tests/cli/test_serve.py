@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -24,10 +24,11 @@ from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.serve import request_of, steer
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.simulator import Simulator
-from tests.processes import run_program
+from tests.loops import ThreadLoop
+from tests.protocol.values import raised
 from tests.tables import lacks
 
-from .conftest import MAIN, invoke, run
+from .conftest import invoke
 
 needs_sigint = pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 
@@ -52,6 +53,26 @@ def running(*arguments: str, count: int = 13, env: Any = MappingProxyType({})) -
     assert [word for word in ("Traceback", "ResourceWarning") if word in errors] == []
 
 
+@contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for commands in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        yield
+
+
+@contextmanager
+def served(**options: Any) -> Iterator[Simulator]:
+    """Serve a simulator from another thread, to commands in this one."""
+    with ThreadLoop() as loop:
+        simulator = loop.call(Simulator(**options).__aenter__)
+        try:
+            yield simulator
+        finally:
+            loop.call(simulator.__aexit__, None, None, None)
+
+
 @needs_sigint
 def test_simulator_prints_all_that_another_process_needs_and_starts_when_it_is_told() -> None:
     given = ("--environment", "production", "--seed", "3", "--start", "2031-07-07T10:30-04:00")
@@ -62,21 +83,21 @@ def test_simulator_prints_all_that_another_process_needs_and_starts_when_it_is_t
             urllib.request.urlopen(settings["BROKERAGE_BASE_URL"] + "/watchlists")
         with caught.value as answer:
             sent = parsedate_to_datetime(answer.headers["Date"])
-        assert run(MAIN, "call", "backtests.list", **settings).stdout.lstrip().startswith("[")
+        with environment(settings):
+            assert invoke("call", "backtests.list").stdout.lstrip().startswith("[")
     assert timedelta() <= sent - datetime(2031, 7, 7, 14, 30, tzinfo=UTC) < timedelta(seconds=30)
 
 
 @needs_sigint
 def test_simulator_live_has_the_instruments_of_the_service_that_is_named() -> None:
-    given = ("--environment", "production", "--start", "now")
     with (
-        running("simulator", *given) as (_, service),
-        running("simulator", "--live", count=14, env=service) as (lines, settings),
+        served(environment="production", start=datetime.now(UTC)) as service,
+        running("simulator", "--live", count=14, env=service.environ) as (lines, settings),
+        environment(settings),
     ):
-        assert lines[0] == f"# prices and instruments of {service['BROKERAGE_BASE_URL']}; orders stay here\n"
-        assert settings["BROKERAGE_BASE_URL"] != service["BROKERAGE_BASE_URL"]
-        call = run(MAIN, "call", "instruments.equity", "--symbol", "KO", **settings)
-        assert json.loads(call.stdout)["symbol"] == "KO"
+        assert lines[0] == f"# prices and instruments of {service.base_url}; orders stay here\n"
+        assert settings["BROKERAGE_BASE_URL"] != service.base_url
+        assert json.loads(invoke("call", "instruments.equity", "--symbol", "KO").stdout)["symbol"] == "KO"
 
 
 @pytest.fixture
@@ -133,11 +154,10 @@ def test_simulator_address_that_is_taken_is_one_message() -> None:
 @needs_sigint
 def test_ctl_steers_a_running_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     ctl = ("simulator", "ctl")
-    with running("simulator", "--speed", "0", "--fault", "GET /watchlists$ status(503)") as (_, settings):
-        changed = run(MAIN, *ctl, "set-price", "symbol=AAPL", "price=150.25", **settings)
+    given = ("--speed", "0", "--fault", "GET /watchlists$ status(503)")
+    with running("simulator", *given) as (_, settings), environment(settings):
+        changed = invoke(*ctl, "set-price", "symbol=AAPL", "price=150.25")
         assert json.loads(changed.stdout)["last"] == "150.25"
-        for name, value in settings.items():
-            monkeypatch.setenv(name, value)
         state = json.loads(invoke(*ctl, "state").stdout)
         assert (state["clock"]["speed"], state["faults"][0]["fault"]) == (0, "status(503)")
         assert "fill-order: unknown order 7" in invoke(*ctl, "fill-order", "order_id=7", code=1).stderr
@@ -165,8 +185,7 @@ def test_request_of_arguments_become_a_request_or_are_named() -> None:
         ("change-clock", "advanced=6"): "change-clock: Object contains unknown field `advanced`",
     }
     for (name, *given), message in refused.items():
-        with pytest.raises(ConfigurationError, match=message):
-            request_of(name, given)
+        raised(ConfigurationError, request_of, name, given, match=message)
 
 
 def test_steer_calls_only_a_loopback_simulator_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,8 +195,7 @@ def test_steer_calls_only_a_loopback_simulator_that_answers(monkeypatch: pytest.
     monkeypatch.setenv("BROKERAGE_CONTROL_TOKEN", "made-up")
     for address, message in said.items():
         monkeypatch.setenv("BROKERAGE_CONTROL_URL", address)
-        with pytest.raises(ConfigurationError, match=message):
-            steer("state", [])
+        raised(ConfigurationError, steer, "state", [], match=message)
 
 
 def test_demo_ends_with_a_filled_order_and_its_tables() -> None:
@@ -186,10 +204,9 @@ def test_demo_ends_with_a_filled_order_and_its_tables() -> None:
     assert lacks(output, *expected) == []
 
 
-async def test_demo_on_a_service_runs_only_the_reading_parts() -> None:
-    async with Simulator() as brokerage:
-        code, output = await run_program("-m", "brokerage_async", "demo", env=brokerage.environ)
-        assert (code, "No order was sent" in output) == (0, True), output
+def test_demo_on_a_service_runs_only_the_reading_parts() -> None:
+    with served() as brokerage, environment(brokerage.environ):
+        assert "No order was sent" in invoke("demo").output
         assert all(record.method == "GET" or record.operation == "oauth.token" for record in brokerage.ledger.requests)
 
 
