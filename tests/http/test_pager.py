@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import itertools
 import json
 import logging
 import math
@@ -214,24 +213,6 @@ async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead: int) -> Non
     assert got == rows(100)
 
 
-FAULTS = ["status(503)", "drop_before", "drop_after", "rate_limited", "truncate", "unauthorized"]
-
-
-@for_each("fault, ahead", itertools.product(FAULTS, [0, 4]))
-@on_virtual_time
-async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fault: str, ahead: int) -> None:
-    sim = Simulator(equities=500, latency=0.05)
-    seen = []
-    async with sim.client() as client:
-        async for page in client.instruments.equities(per_page=25).prefetch(ahead).pages():
-            seen += [equity.symbol for equity in page.items]
-            if page.page_offset == 5:
-                sim.faults.add("GET", "/instruments/equities", fault)
-    assert seen == [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
-    requests = [entry for entry in sim.ledger.requests if entry.operation == "instruments.equities"]
-    assert len(requests) == 20 + 1
-
-
 @for_each("ahead", [0, 4])
 @for_each("block", ["full", "none"])
 @for_each("model", [Row, Nameless])
@@ -300,8 +281,7 @@ async def test_repeats_are_those_of_the_latest_walk() -> None:
 async def test_each_iteration_asks_anew_and_awaiting_a_pager_says_what_to_do() -> None:
     service = Service(rows(5))
     pager = service.pager()
-    with pytest.raises(TypeError, match=r"use `await pager.collect\(\)` or `async for item in pager`"):
-        await pager
+    await raised_by(pager, TypeError, r"use `await pager.collect\(\)` or `async for item in pager`")
     assert service.asked == []
     assert [row async for row in pager] == [row async for row in pager]
     assert service.asked == [0, 0]

@@ -30,6 +30,7 @@ from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.retry import Processed
+from tests.fleet.engines import free_port
 from tests.http.calls import cancelled, raised_by
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
@@ -127,15 +128,9 @@ def test_classify_every_exception_of_aiohttp_and_of_others() -> None:
         assert [classify(error, written=written) for written in (True, False)] == [MAYBE, NEVER], error
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class TestFailures:
     async def test_refused_connection_names_the_address(self) -> None:
-        address = f"http://127.0.0.1:{closed_port()}"
+        address = f"http://127.0.0.1:{free_port()}"
         async with open_transport() as transport:
             error = await raised_by(transport.send(request_for(address, "POST")), RequestNotSentError, address)
         assert error.maybe_processed is False

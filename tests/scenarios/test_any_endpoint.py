@@ -1,26 +1,25 @@
 """`Client.request`: an endpoint that the schema lacks, with all that surrounds the others."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from brokerage_async import Effect, RetryPolicy, errors
+from brokerage_async import Effect, errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
-from tests.fake_transport import LOST, FakeTransport, fail, ok
-from tests.http.calls import SANDBOX, client_of
+from tests.fake_transport import LOST, FakeTransport, ok
+from tests.http.calls import SANDBOX, client_of, raised_by
 
 pytestmark = pytest.mark.virtual_time
 
 
 async def test_request_has_all_that_is_passed_and_its_answer_is_parsed() -> None:
-    transport = FakeTransport(ok({"net": 1.5}))
+    transport = FakeTransport(LOST, ok({"net": 1.5}))
     async with client_of(transport, accept_version="20260101") as client:
         response = await client.request(
             "POST", "/a/{b}", path_values={"b": "x/y"}, query={"c[]": ["1", 2]}, body={"d": None}, effect=Effect.READ
         )
-    (request,) = transport.requests
+    _, request = transport.requests  # a read is repeated, whatever its method
     assert (request.method, request.url) == ("POST", f"{SANDBOX.base_url}/a/x%2Fy?c[]=1&c[]=2")
     assert request.body == b'{"d":null}'
     sent = {"Authorization": "Bearer t1", "Content-Type": "application/json", "Accept-Version": "20260101"}
@@ -28,25 +27,11 @@ async def test_request_has_all_that_is_passed_and_its_answer_is_parsed() -> None
     assert response.parse() == {"data": {"net": Decimal("1.5")}}
 
 
-@pytest.mark.parametrize(("method", "effect", "sends"), [
-    ("GET", None, 3), ("POST", None, 1), ("PUT", None, 1), ("DELETE", None, 1), ("GET", Effect.MUTATE, 1),
-    ("POST", Effect.PREFLIGHT, 3),
-])  # fmt: skip
-async def test_request_is_repeated_only_if_it_changes_nothing(method: str, effect: Any, sends: int) -> None:
-    for failure in (LOST, fail(503)):
-        transport = FakeTransport(failure)
-        async with client_of(transport, retry=RetryPolicy(max_attempts=3)) as client:
-            with pytest.raises((errors.ResponseLostError, errors.ServerError)) as caught:
-                await client.request(method, "/x", effect=effect)
-        assert len(transport.requests) == caught.value.attempts == sends
-
-
 async def test_read_only_client_sends_no_mutation() -> None:
     transport = FakeTransport()
     async with client_of(transport, read_only=True) as client:
         for method, path in (("POST", "/x"), ("DELETE", "/x"), ("POST", "/accounts/5WT1/orders")):
-            with pytest.raises(errors.ConfigurationError, match="read-only"):
-                await client.request(method, path)
+            await raised_by(client.request(method, path), errors.ConfigurationError, "read-only")
         with pytest.raises(errors.InvalidRequestError, match=r"effect: must be mutate.*orders\.submit"):
             await client.request("POST", "/accounts/5WT1/orders", body={}, effect=Effect.READ)
         assert not transport.requests
@@ -70,6 +55,5 @@ async def test_request_reaches_every_endpoint_of_the_simulator() -> None:
         account = brokerage.account_numbers[0]
         order = limit(buy_to_open("AAPL", 1), price="1.00")
         brokerage.faults.add("POST", "/accounts/.*", "drop_after", times=1)
-        with pytest.raises(errors.ResponseLostError):
-            await client.request("POST", f"/accounts/{account}/orders", body=order)
+        await raised_by(client.request("POST", f"/accounts/{account}/orders", body=order), errors.ResponseLostError)
         assert len(await client.orders.live("me", [account])) == 1

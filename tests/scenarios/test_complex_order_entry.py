@@ -15,6 +15,7 @@ from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import Outcome
 from brokerage_async.simulator import faults
 from tests import trading
+from tests.http.calls import raised_by
 from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
 from tests.tables import for_each
 from tests.trading import COMPLEX, UNLISTED, Floor, bracket_order, hold, on_floor, order, place_unknown
@@ -176,9 +177,8 @@ async def test_complex_order_that_shares_only_a_component_is_another_one(here: F
     theirs = (await here.client.complex_orders.submit(here.account, another(change))).complex_order
     assert theirs is not None
     if first:
-        with pytest.raises(OrderOutcomeUnknownError) as caught:
-            await placing
-        assert caught.value.code == "identifier_conflict"
+        error = await raised_by(placing, OrderOutcomeUnknownError)
+        assert error.code == "identifier_conflict"
         (found,) = await here.another_entry().recover()
         assert (found.outcome, found.code) == (Outcome.UNKNOWN, "identifier_conflict")
     else:
@@ -224,9 +224,8 @@ async def test_name_of_another_order_is_refused(here: Floor) -> None:
     await here.entry.place(here.account, order("single"))
     await here.entry.place_complex(here.account, bracket_order("mine"))
     for asked in (bracket_order("single"), another("an exit")):
-        with pytest.raises(InvalidRequestError) as caught:
-            await here.another_entry().place_complex(here.account, asked)
-        assert (caught.value.code, caught.value.operation) == ("identifier_in_use", "complex_orders.submit")
+        error = await raised_by(here.another_entry().place_complex(here.account, asked), InvalidRequestError)
+        assert (error.code, error.operation) == ("identifier_in_use", "complex_orders.submit")
     assert (placed(here, "single"), placed(here)) == (0, 1)
 
 

@@ -14,7 +14,7 @@ from rich.traceback import Traceback
 from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.errors import BrokerageError, TokenError
 from brokerage_async.http.limiter import LaneName
-from tests.http.test_transport import closed_port
+from tests.fleet.engines import free_port
 from tests.raw_server import RawServer, answer
 
 MARK = "zq81jfkd02mx"
@@ -89,7 +89,7 @@ CASES = [(kind, case) for kind in ("refresh", "code") for case in ANSWERS] + [("
 @pytest.mark.parametrize(("kind", "case"), [*CASES, *((kind, "unreachable") for kind in CREDENTIALS)])
 async def test_failed_call_shows_no_secret(kind: str, case: str) -> None:
     async with RawServer(ANSWERS.get(case)) as server:
-        url = f"http://127.0.0.1:{closed_port()}" if case == "unreachable" else server.url
+        url = f"http://127.0.0.1:{free_port()}" if case == "unreachable" else server.url
         error = await failure_of(client_at(url, kind))
     assert isinstance(error, TokenError) is (kind != "static")
     assert_keeps_quiet(error)

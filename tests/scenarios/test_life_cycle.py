@@ -5,21 +5,18 @@ import gc
 import os
 import textwrap
 import warnings
-from typing import Any
 
 import aiohttp
 import pytest
 
-from brokerage_async import Client, Environment, Limits, RefreshToken, StaticToken
+from brokerage_async import Client, Environment, RefreshToken, StaticToken
 from brokerage_async._arguments import OTHER_LOOP
-from brokerage_async._generated.operations import ORDERS_CANCEL, WATCHLISTS_LIST
-from brokerage_async.errors import BrokerageError, ConfigurationError, TokenError, TransportError
-from brokerage_async.http.limiter import LaneName
-from tests.fake_transport import LOST, FakeTransport, fail, ok
+from brokerage_async.errors import ConfigurationError, TokenError, TransportError
+from tests.fake_transport import LOST, FakeTransport
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
-from tests.order_entry.test_cancelled import CancelledAt
 from tests.processes import run_program
-from tests.raw_server import RawServer, answer
+from tests.raw_server import answer
 
 SANDBOX = Environment.sandbox("https://api.example.com")
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
@@ -33,8 +30,7 @@ async def test_client_used_after_closing_raises() -> None:
     async with client:
         pass
     for closed in (client, client.with_options(timeout=1)):
-        with pytest.raises(ConfigurationError, match="closed"):
-            await closed.watchlists.list()
+        await raised_by(closed.watchlists.list(), ConfigurationError, "closed")
     with pytest.raises(ConfigurationError, match="closed"):
         async with client:
             pass
@@ -47,24 +43,8 @@ async def test_failed_call_is_not_repeated_on_a_closed_client() -> None:
     call = asyncio.create_task(client.watchlists.list())
     await asyncio.sleep(0.5)
     await client.aclose()
-    with pytest.raises(TransportError):
-        await call
+    await raised_by(call, TransportError)
     assert len(transport.requests) == 1
-
-
-async def test_one_client_for_all_tasks_or_one_each() -> None:
-    async with RawServer(LIST) as server:
-        environment = Environment.sandbox(server.url)
-        async with Client(environment, TOKEN) as client:
-            await asyncio.gather(*(client.watchlists.list() for _ in range(100)))
-        assert server.connections <= 32
-
-        async def own() -> None:
-            async with Client(environment, TOKEN) as client:
-                await client.watchlists.list()
-
-        await asyncio.gather(*(own() for _ in range(20)))
-    assert len(server.requests) == 120
 
 
 async def test_borrowed_session_that_is_closed_is_named() -> None:
@@ -72,8 +52,7 @@ async def test_borrowed_session_that_is_closed_is_named() -> None:
         pass
     for credentials, kind in ((REFRESH, TokenError), (TOKEN, ConfigurationError)):
         async with Client(SANDBOX, credentials, http_session=session) as client:
-            with pytest.raises(kind, match="http_session of the client is closed"):
-                await client.watchlists.list()
+            await raised_by(client.watchlists.list(), kind, "http_session of the client is closed")
 
 
 def test_forgotten_unused_client_does_not_warn() -> None:
@@ -143,41 +122,3 @@ async def test_client_after_a_fork_belongs_to_the_parent() -> None:
         loop.close()
     """)
     assert printed == [f"child: {OTHER_LOOP}", "child left with 0", "parent: 2 requests, 1 connection"]
-
-
-CALLS = (WATCHLISTS_LIST.bind(), ORDERS_CANCEL.bind(account_number="5WT1", id="7"))
-SCRIPTS = {
-    "plain": (),
-    "401 then good": (fail(401), ok()),
-    "429 then good": (fail(429), ok()),
-    "5xx then good": (fail(500), fail(502), ok()),
-    "lost then good": (LOST, ok()),
-}
-
-
-@pytest.mark.parametrize("deadline", [None, 1000.0])
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.operation.name)
-@pytest.mark.parametrize("script", SCRIPTS)
-@on_virtual_time
-async def test_call_cancelled_at_any_await_leaves_the_client_as_it_was(script: Any, call: Any, deadline: Any) -> None:
-    at, is_over = 0, False
-    while not is_over:
-        at += 1
-        transport = FakeTransport(*SCRIPTS[script], latency=0.1)
-        limits = Limits(reads=1, trades=1)
-        async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
-            stepped = CancelledAt(client.session.execute(call), at)
-            task = asyncio.create_task(stepped.run())
-            await asyncio.wait({task})
-            is_over = stepped.left > 0
-            assert task.cancelled() is not is_over
-            assert is_over is False or isinstance(task.exception(), BrokerageError | None)
-            limiter = client.session.engine.limiter
-            assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
-            assert transport.in_flight <= 1  # a token refresh goes on for the next caller
-            transport.script = [ok()]
-            await client.watchlists.list()
-            assert len(transport.token_requests) <= 2
-            assert [limiter[lane].in_flight for lane in LaneName] == [0, 0, 0]
-        assert transport.in_flight == 0
-    assert at > 2

@@ -9,7 +9,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market
 from tests.fake_transport import FakeTransport, fail
-from tests.http.calls import client_of
+from tests.http.calls import client_of, raised_by
 
 MARKET = ("/market-data", "/market-metrics", "/api-quote-tokens")
 SYMBOLS = ("/instruments/",)
@@ -59,11 +59,9 @@ async def test_market_data_client_is_read_only_whatever_it_was_made_with() -> No
 
 async def test_market_data_in_the_sandbox_fails_with_the_remedy() -> None:
     async with client_of(FakeTransport(fail(502)), retry=RetryPolicy.none()) as client:
-        with pytest.raises(errors.ServerError, match=r"pass Client\(market_data=\)"):
-            await client.market_metrics.dividends("AAPL")
-        with pytest.raises(errors.ServerError) as caught:
-            await client.instruments.warrant("AAPLW")
-        assert "market_data=" not in str(caught.value)
+        await raised_by(client.market_metrics.dividends("AAPL"), errors.ServerError, r"pass Client\(market_data=\)")
+        error = await raised_by(client.instruments.warrant("AAPLW"), errors.ServerError)
+        assert "market_data=" not in str(error)
 
 
 def test_market_data_of_another_type_is_refused() -> None:

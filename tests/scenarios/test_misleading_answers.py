@@ -4,14 +4,12 @@ import json
 from typing import Any
 from unittest.mock import AsyncMock, Mock
 
-import pytest
-
 from brokerage_async import Client, errors
 from brokerage_async._generated.operations import WATCHLISTS_LIST
 from brokerage_async.protocol.response import Response
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import FakeTransport
-from tests.http.calls import client_of
+from tests.http.calls import client_of, raised_by
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -34,10 +32,8 @@ def answering(body: dict[str, Any]) -> Client:
 async def test_error_of_a_list_is_raised(size: int, name: object, error: object, kind: type[Exception]) -> None:
     body = {"data": {"items": [{"name": name, "group-name": "g" * 20}] * size}, "error": error}
     session = answering(body).session
-    with pytest.raises(kind):
-        await session.execute(WATCHLISTS_LIST.bind())
-    with pytest.raises(kind):
-        await session.fetch_if_changed(WATCHLISTS_LIST.bind(), None)
+    await raised_by(session.execute(WATCHLISTS_LIST.bind()), kind)
+    await raised_by(session.fetch_if_changed(WATCHLISTS_LIST.bind(), None), kind)
 
 
 @for_each("error", [None, {}, "", []])

@@ -96,7 +96,11 @@ async def test_cancellation_at_any_moment_with_push_leaves_nothing_behind(kind: 
     run_once = loop._run_once
     for turns in itertools.count(1):
         async with floor() as here:
-            await prepare(here, kind)
+            if kind == "recover":
+                await leave_listed(here, "one")
+            else:
+                here.on_submit("drop_after")
+            here.on_lists(UNLISTED, times=6)  # it is listed some polls later, looks of the push included
             entry = OrderEntry(here.client, here.journal, reconcile=POLICY, push=True)
             left, hit = turns, False
             raining = asyncio.ensure_future(rain(here))
@@ -125,15 +129,6 @@ async def test_cancellation_at_any_moment_with_push_leaves_nothing_behind(kind: 
             assert running.cancelled(), running
             await here.entry.recover()
             assert all(each.owner is None for each in await here.journaled())
-
-
-async def prepare(here: Floor, kind: str) -> None:
-    """Let the order arrive, and be listed some polls later, looks of the push included."""
-    if kind == "recover":
-        await leave_listed(here, "one")
-    else:
-        here.on_submit("drop_after")
-    here.on_lists(UNLISTED, times=6)
 
 
 async def rain(here: Floor) -> None:

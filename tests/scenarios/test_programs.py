@@ -35,23 +35,19 @@ async def brokerage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Simulator]
         yield simulator
 
 
-async def nightly(folder: Path) -> tuple[int | None, str]:
-    return await run_program("-W", "error", "-c", NIGHTLY, cwd=folder)
-
-
-def files(folder: Path) -> list[str]:
-    return sorted(path.suffixes[-1] for path in folder.iterdir())
-
-
 async def test_a_nightly_fetch_with_a_failed_symbol_fails_and_is_repaired(brokerage: Simulator, tmp_path: Path) -> None:
+    async def nightly() -> tuple[int | None, list[str], str]:
+        code, output = await run_program("-W", "error", "-c", NIGHTLY, cwd=tmp_path)
+        return code, [path.suffixes[-1] for path in tmp_path.iterdir()], output  # noqa: ASYNC240
+
     brokerage.faults.add("GET", "dividends/MSFT", "status(422)", times=None)
-    code, output = await nightly(tmp_path)
-    assert (code, files(tmp_path)) == (1, [".partial"])
+    code, files, output = await nightly()
+    assert (code, files) == (1, [".partial"])
     assert "1 of 6 keys failed" in output
     brokerage.faults.clear()
     asked = brokerage.ledger.count("market_metrics.dividends")
-    code, output = await nightly(tmp_path)
-    assert (code, files(tmp_path)) == (0, [".parquet"])
+    code, files, output = await nightly()
+    assert (code, files) == (0, [".parquet"])
     assert "5 symbols from an earlier run" in output
     assert brokerage.ledger.count("market_metrics.dividends") == asked + 1
 
@@ -99,8 +95,9 @@ async def run_bot(brokerage: Simulator, folder: Path) -> tuple[int | None, str]:
     return await run_program("-W", "error", "-c", BOT, cwd=folder, env=brokerage.environ)
 
 
-async def test_bot_started_again_finds_its_order_and_sends_no_other(tmp_path: Path) -> None:
+async def test_bot_started_again_finds_its_order_and_says_so_when_the_service_has_forgotten_it(tmp_path: Path) -> None:
     async with Simulator(seed=3, **SMALL) as brokerage:
+        port = int(brokerage.base_url.rpartition(":")[2])
         code, output = await run_bot(brokerage, tmp_path)
         assert code == 0, output
         assert re.search(r"^placed \nreplace: applied \ncancel: applied \n\w+ Cancelled\n$", output), output
@@ -111,12 +108,6 @@ async def test_bot_started_again_finds_its_order_and_sends_no_other(tmp_path: Pa
         orders = brokerage.ledger.orders(account_number=brokerage.account_numbers[0])
         assert [order.replaces_order_id is None for order in orders].count(True) == 1
         assert len(orders) == 2
-
-
-async def test_bot_says_so_when_the_service_has_forgotten_its_order(tmp_path: Path) -> None:
-    async with Simulator(seed=3, **SMALL) as brokerage:
-        port = int(brokerage.base_url.rpartition(":")[2])
-        assert (await run_bot(brokerage, tmp_path))[0] == 0
     async with Simulator(seed=3, port=port, **SMALL) as restarted:
         code, output = await run_bot(restarted, tmp_path)
         assert code == 1
@@ -135,7 +126,7 @@ async def test_program_that_is_killed_anywhere_never_passes_its_cap(tmp_path: Pa
     async with Simulator(seed=3, latency=0.01, **SMALL) as brokerage:
         environ = brokerage.environ | {"BROKERAGE_JOURNAL": str(tmp_path / "orders.journal")}
         options: dict[str, Any] = {"cwd": tmp_path, "env": environ}
-        for _ in range(4):
+        for _ in range(2):
             async with started("-W", "error", "-c", CAPPED, **options) as process:
                 await process.stdout.readline()
                 await asyncio.sleep(chance.uniform(0, 0.15))

@@ -1,11 +1,13 @@
 """Private authorities, client certificates and proxies, over real sockets."""
 
 import asyncio
+import contextlib
 import pickle
 import ssl
 import traceback
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import trustme
@@ -13,11 +15,70 @@ import trustme
 from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, StaticToken, errors
 from brokerage_async.order_entry.decisions import DeliveryOutcome, delivery_of
 from brokerage_async.tickets import buy_to_open, limit
+from tests.http.calls import raised_by
 from tests.http.test_network import basic
 from tests.processes import run_program
-from tests.raw_server import RawServer, answer
-from tests.scenarios.proxy_server import ProxyServer
+from tests.raw_server import HARMLESS, LoopbackServer, RawServer, Streams, answer, read_request
 from tests.scenarios.test_error_frames import shown, waiting_in
+
+
+async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(*HARMLESS):
+        while chunk := await source.read(65536):
+            sink.write(chunk)
+            await sink.drain()
+    sink.close()
+
+
+class ProxyServer(LoopbackServer):
+    """HTTP proxy whose every destination is the port ``target`` of this machine, whatever name it is asked for.
+
+    It may ask for `CREDENTIALS`, or answer with a ``refusal``. With ``tls``, the proxy itself is reached by https.
+    """
+
+    def __init__(
+        self, target: int, *, asks: bool = False, refusal: bytes | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
+        super().__init__(tls)
+        self.heads: list[bytes] = []
+        self._target, self._asks, self._refusal = target, asks, refusal
+
+    @property
+    def lines(self) -> list[str]:
+        return [head.split(b"\r\n", 1)[0].decode() for head in self.heads]
+
+    def url(self, user: str = "") -> str:
+        scheme = "http" if self._tls is None else "https"
+        return f"{scheme}://{user}{'@' if user else ''}127.0.0.1:{self.port}"
+
+    async def serve(self, client: Streams) -> None:
+        reader, writer = client
+        while True:
+            head, body = await read_request(reader)
+            self.heads.append(head)
+            refusal = self._refusal
+            if self._asks and f"\r\nProxy-Authorization: Basic {CREDENTIALS}\r\n".encode() not in head:
+                refusal = answer(b"", 407, 'Proxy-Authenticate: Basic realm="office"')
+            if refusal is None and head.startswith(b"CONNECT "):
+                target = await self.connect(self._target)
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await asyncio.gather(pump(reader, target[1]), pump(target[0], writer))
+                return
+            writer.write(await self._forward(head, body) if refusal is None else refusal)
+            await writer.drain()
+
+    async def _forward(self, head: bytes, body: bytes) -> bytes:
+        method, address, rest = head.split(b" ", 2)
+        parts = urlsplit(address.decode())
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        fields = [field for field in rest.split(b"\r\n") if not field.lower().startswith((b"proxy-", b"connection:"))]
+        reader, writer = await self.connect(self._target)
+        rest = b"\r\n".join([fields[0], b"Connection: close", *fields[1:]])
+        writer.write(b"%s %s %s%s" % (method, path.encode(), rest, body))
+        answer = await reader.read()
+        writer.close()
+        return answer
+
 
 AUTHORITY = trustme.CA()
 
@@ -59,7 +120,7 @@ async def test_calls_go_through_one_tunnel_with_the_credentials_of_the_proxy(out
     tls = serving("127.0.0.1") if outer == "https" else None
     async with (
         RawServer(LIST, tls=serving("api.example")) as server,
-        ProxyServer(server.port, credentials=CREDENTIALS, tls=tls) as proxy,
+        ProxyServer(server.port, asks=True, tls=tls) as proxy,
         client_of(proxy.url(USER)) as client,
     ):
         for _ in range(2):
@@ -75,7 +136,7 @@ async def test_calls_go_through_one_tunnel_with_the_credentials_of_the_proxy(out
 async def test_plain_http_on_loopback_sends_the_credentials_with_each_request() -> None:
     async with (
         RawServer((LIST, None)) as server,
-        ProxyServer(server.port, credentials=CREDENTIALS) as proxy,
+        ProxyServer(server.port, asks=True) as proxy,
         client_of(proxy.url(USER), "http://127.0.0.1:8080/v1") as client,
     ):
         for _ in range(2):
@@ -87,7 +148,7 @@ async def test_plain_http_on_loopback_sends_the_credentials_with_each_request() 
 async def test_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     async with (
         RawServer(LIST, tls=serving("api.example")) as server,
-        ProxyServer(server.port, credentials=CREDENTIALS) as proxy,
+        ProxyServer(server.port, asks=True) as proxy,
     ):
         monkeypatch.setenv("https_proxy", proxy.url(USER))
         for name in ("no_proxy", "NO_PROXY"):
@@ -110,16 +171,15 @@ WRONG = "rejected the user name and password (407)"
     ("user", "sentence"), [("", MISSING), (f"me:wrong{PASSWORD}", WRONG)], ids=["missing", "wrong"]
 )
 async def test_rejected_credentials_are_named_in_one_sentence_and_tried_once(user: str, sentence: str) -> None:
-    async with ProxyServer(0, credentials=CREDENTIALS) as proxy, client_of(proxy.url(user)) as client:
-        with pytest.raises(errors.RequestNotSentError) as caught:
-            await client.watchlists.list()
-    assert str(caught.value) == f"watchlists.list: not sent: the proxy {proxy.url()} {sentence}"
-    assert (caught.value.status, caught.value.attempts, len(proxy.heads)) == (407, 1, 1)
+    async with ProxyServer(0, asks=True) as proxy, client_of(proxy.url(user)) as client:
+        error = await raised_by(client.watchlists.list(), errors.RequestNotSentError)
+    assert str(error) == f"watchlists.list: not sent: the proxy {proxy.url()} {sentence}"
+    assert (error.status, error.attempts, len(proxy.heads)) == (407, 1, 1)
 
 
 async def test_rejected_credentials_end_a_token_refresh_at_once() -> None:
     credentials = RefreshToken(client_secret="s", refresh_token="r")
-    async with ProxyServer(0, credentials=CREDENTIALS) as proxy:
+    async with ProxyServer(0, asks=True) as proxy:
         for base in (NAME, "http://127.0.0.1:8080"):
             client = Client(Environment.sandbox(base), credentials, proxy=proxy.url())
             for _ in range(3):
@@ -132,7 +192,7 @@ async def test_rejected_credentials_end_a_token_refresh_at_once() -> None:
 
 async def test_plain_http_that_demands_credentials_is_named() -> None:
     address = "http://127.0.0.1:8080"
-    async with ProxyServer(0, credentials=CREDENTIALS) as proxy, client_of(proxy.url(), address) as client:
+    async with ProxyServer(0, asks=True) as proxy, client_of(proxy.url(), address) as client:
         with pytest.raises(errors.APIError, match="the proxy requires a user name and password") as caught:
             await client.watchlists.list()
     assert (caught.value.status, caught.value.from_service, caught.value.maybe_processed) == (407, False, True)
@@ -144,7 +204,7 @@ async def test_plain_http_that_demands_credentials_is_named() -> None:
 async def test_password_of_the_proxy_is_in_no_error(case: str, base: str) -> None:
     user = f"you:{PASSWORD}" if case == "unauthorized" else USER
     page = {"refused": answer(b"", 403), "closed": b"GARBAGE\r\n\r\n"}.get(case)
-    async with ProxyServer(1, credentials=CREDENTIALS, refusal=lambda line: page) as proxy:
+    async with ProxyServer(1, asks=True, refusal=page) as proxy:
         address = proxy.url(user) if case != "unreachable" else f"http://{USER}@127.0.0.1:1"
         client = client_of(address, base, retry=RetryPolicy.none())
         assert PASSWORD not in repr(client)
@@ -181,7 +241,7 @@ async def test_password_of_the_proxy_is_in_no_frame_of_a_cancelled_call(place: s
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 407, 422, 502])
 async def test_tunnel_that_is_refused_proves_that_no_order_was_sent(status: int) -> None:
     async with (
-        ProxyServer(0, refusal=lambda line: answer(b"<html>blocked</html>", status)) as proxy,
+        ProxyServer(0, refusal=answer(b"<html>blocked</html>", status)) as proxy,
         client_of(proxy.url(), retry=RetryPolicy(base_delay=0.01)) as client,
     ):
         with pytest.raises(errors.RequestNotSentError) as caught:
@@ -205,11 +265,10 @@ def client_at(server: RawServer, context: ssl.SSLContext | None) -> Client:
 )
 async def test_untrusted_certificate_is_named_and_nothing_was_sent(name: str, context: Any, reason: str) -> None:
     async with RawServer(LIST, tls=serving(name)) as server, client_at(server, context) as client:
-        with pytest.raises(errors.RequestNotSentError) as caught:
-            await client.watchlists.list()
-        assert "the certificate of 127.0.0.1 is not trusted" in str(caught.value)
-        assert reason in str(caught.value)
-        assert "ssl.create_default_context(cafile=...)" in str(caught.value)
+        error = await raised_by(client.watchlists.list(), errors.RequestNotSentError)
+        assert "the certificate of 127.0.0.1 is not trusted" in str(error)
+        assert reason in str(error)
+        assert "ssl.create_default_context(cafile=...)" in str(error)
         assert server.requests == []
 
 
@@ -220,8 +279,7 @@ async def test_client_certificate_is_presented_where_it_is_demanded() -> None:
         async with client_at(server, presenting) as client:
             assert await client.watchlists.list() == []
         async with client_at(server, trusting()) as client:
-            with pytest.raises(errors.TransportError):
-                await client.watchlists.list()
+            await raised_by(client.watchlists.list(), errors.TransportError)
     assert len(server.requests) == 1
 
 

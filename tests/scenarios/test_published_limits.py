@@ -14,6 +14,8 @@ from brokerage_async.operation import PUBLISHED_RATES
 from brokerage_async.simulator import Simulator
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.shared_budget import busiest_second
+from tests.http.calls import raised_by
+from tests.stream.world import drain
 
 pytestmark = pytest.mark.virtual_time
 
@@ -40,8 +42,7 @@ async def test_simulator_refuses_what_exceeds_a_published_rate() -> None:
     async with sim.client(limits=Limits.unlimited(), retry=RetryPolicy.none()) as client:
         account = sim.account_numbers[0]
         await client.positions.list(account)
-        with pytest.raises(RateLimitError):
-            await client.positions.list(sim.account_numbers[1])
+        await raised_by(client.positions.list(sim.account_numbers[1]), RateLimitError)
         await client.balances.list(account)  # another operation
         await asyncio.sleep(1)
         await client.positions.list(account)
@@ -50,23 +51,18 @@ async def test_simulator_refuses_what_exceeds_a_published_rate() -> None:
     assert sum(not isinstance(each, Exception) for each in found) >= 45
 
 
-async def _nightly_fetch(client: Client) -> None:
-    symbols = [equity.symbol for equity in await client.instruments.equities(per_page=200).collect(max_items=400)]
-    names = [symbol for symbol in symbols if symbol is not None]
-    fetched = await client.bulk.equities(names)
-    assert not fetched.failed
-    assert not (await client.bulk.dividends(names[:60])).failed
-    assert not (await client.bulk.futures_option_chains(["ES", "NQ", "CL", "GC", "ZN"])).failed
-    await asyncio.gather(*(client.option_chains.nested("AAPL") for _ in range(5)))
-    await asyncio.gather(*(client.instruments.equity(name) for name in names[:12]))
-
-
 async def test_nightly_fetch_and_two_watchers_of_positions_keep_to_the_published_rates() -> None:
     sim = simulator()
     async with sim.client(limits=Limits.published()) as client:
         watchers = [client.watch.positions([account], interval=1) for account in sim.account_numbers[:2]]
-        watching = [asyncio.create_task(_drain(watcher)) for watcher in watchers]
-        await _nightly_fetch(client)
+        watching = [asyncio.create_task(drain(watcher, 1_000)) for watcher in watchers]
+        symbols = [equity.symbol for equity in await client.instruments.equities(per_page=200).collect(max_items=400)]
+        names = [symbol for symbol in symbols if symbol is not None]
+        assert not (await client.bulk.equities(names)).failed
+        assert not (await client.bulk.dividends(names[:60])).failed
+        assert not (await client.bulk.futures_option_chains(["ES", "NQ", "CL", "GC", "ZN"])).failed
+        await asyncio.gather(*(client.option_chains.nested("AAPL") for _ in range(5)))
+        await asyncio.gather(*(client.instruments.equity(name) for name in names[:12]))
         await asyncio.sleep(20)
         for task in watching:
             task.cancel()
@@ -78,11 +74,6 @@ async def test_nightly_fetch_and_two_watchers_of_positions_keep_to_the_published
     for name, rate in PUBLISHED_RATES.items():
         assert busiest_second(moments(sim, name)) <= rate, name
     assert busiest_second([record.at for record in sim.ledger.requests]) <= 50
-
-
-async def _drain(watcher: Any) -> None:
-    async for _ in watcher:
-        pass
 
 
 @pytest.mark.virtual_time(False)
