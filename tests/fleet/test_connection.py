@@ -14,6 +14,8 @@ from brokerage_async.fleet import EngineUnavailableError, Fleet, RedisFeed, Redi
 from brokerage_async.fleet.feed import FeedKeys
 from brokerage_async.fleet.fleet import Connection, Script
 from tests.fleet.engines import EngineServer, engine_server, missing
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
@@ -47,8 +49,7 @@ async def test_script_is_loaded_once_and_again_after_the_engine_forgot_it(connec
 
 
 async def test_refusal_is_named_without_its_arguments(connection: Connection) -> None:
-    with pytest.raises(EngineUnavailableError, match="refused a command with ERR"):
-        await connection.command("HSET", "top-secret")
+    await raised_by(connection.command("HSET", "top-secret"), EngineUnavailableError, "refused a command with ERR")
     with pytest.raises(EngineUnavailableError, match=r"UNKNOWN: it lacks a command: .* or a Sentinel") as caught:
         await connection.command("NO-SUCH-COMMAND", "top-secret")
     assert "top-secret" not in repr(caught.value)
@@ -76,9 +77,8 @@ async def test_reason_is_named_with_what_to_do() -> None:
 async def test_wrong_password_is_away_with_advice_and_shows_nothing(server: EngineServer) -> None:
     url = server.url.replace("hush-hush", "sesame")
     async with aclosing(Connection(url, name="desk", timeout=1.0)) as wrong:
-        with pytest.raises(EngineUnavailableError, match="check the user name and the password") as caught:
-            await wrong.command("PING")
-        assert "sesame" not in repr(caught.value) + repr(wrong) + repr(vars(wrong))
+        error = await raised_by(wrong.command("PING"), EngineUnavailableError, "check the user name and the password")
+        assert "sesame" not in repr(error) + repr(wrong) + repr(vars(wrong))
         assert wrong.is_away
 
 
@@ -102,8 +102,7 @@ async def test_silent_engine_costs_its_timeout_once(server: EngineServer) -> Non
         with server.paused():
             began = loop.time()
             for _ in range(20):
-                with pytest.raises(EngineUnavailableError, match="away"):
-                    await connection.command("PING")
+                await raised_by(connection.command("PING"), EngineUnavailableError, "away")
             assert 0.2 <= loop.time() - began < 0.4
         await asyncio.sleep(0.55)
         assert await connection.command("PING") in (b"PONG", True)
@@ -112,8 +111,7 @@ async def test_silent_engine_costs_its_timeout_once(server: EngineServer) -> Non
 
 async def test_borrowed_client_must_return_bytes_and_stays_open(server: EngineServer) -> None:
     async with Redis.from_url(server.url, decode_responses=True) as strings:
-        with pytest.raises(ConfigurationError, match="decode_responses"):
-            Fleet(strings)
+        raised(ConfigurationError, Fleet, strings, match="decode_responses")
     async with Redis.from_url(server.url) as client:
         async with Fleet(client, name="desk") as fleet:
             assert (await fleet.status()).engine.latency is not None
@@ -121,9 +119,8 @@ async def test_borrowed_client_must_return_bytes_and_stays_open(server: EngineSe
 
 
 async def test_argument_that_cannot_be_sent_does_not_count_as_an_engine_that_is_away(connection: Connection) -> None:
-    with pytest.raises(EngineUnavailableError, match="DATA") as caught:
-        await connection.command("GET", "a\udc80")
-    assert caught.value.code == "DATA"
+    error = await raised_by(connection.command("GET", "a\udc80"), EngineUnavailableError, "DATA")
+    assert error.code == "DATA"
     assert not connection.is_away
 
 
@@ -191,14 +188,12 @@ def keys(name: str = "things", lease: float = 5.0) -> FeedKeys:
     ],
 )  # fmt: skip
 def test_argument_that_cannot_be_used_is_rejected(make: Callable[[], object], reason: str) -> None:
-    with pytest.raises(ConfigurationError, match=reason) as caught:
-        make()
-    assert "secret" not in str(caught.value)
+    error = raised(ConfigurationError, make, match=reason)
+    assert "secret" not in str(error)
 
 
 async def test_group_that_is_removed_must_have_a_name() -> None:
-    with pytest.raises(ConfigurationError, match=GROUP):
-        await feed().remove_group("")
+    await raised_by(feed().remove_group(""), ConfigurationError, GROUP)
 
 
 def test_keys_of_a_feed_are_in_one_slot_and_groups_share_the_stream_alone() -> None:

@@ -20,6 +20,7 @@ from brokerage_async.watch.market import MarketCursor, MarketWatcher
 from brokerage_async.watch.state import ItemCodec
 from tests.fleet.engines import EngineServer, engine_server, missing
 from tests.fleet.watched_list import LEASE, Lags, Lists, Things, feed_of, published, publishing, run, take
+from tests.http.calls import raised_by
 from tests.watch.scripted_service import quiet
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
@@ -29,29 +30,12 @@ AT = "2026-03-02T12:00:00+00:00"
 CHANGE = StoredChange(sequence=1, key='"a"', kind="added", at=AT, before=None, after=b"1")
 
 
-async def test_next_poller_goes_on_where_the_last_one_stood(fleet: Fleet) -> None:
-    one, two, lists = feed_of(fleet), feed_of(fleet), Lists(a=1)
-    async with one.read(start="beginning") as reader:
-        async with publishing(one, lists, "one"):
-            assert await take(reader, 1) == [("added", "a", 1)]
-            async with publishing(two, lists, "two"):
-                await asyncio.sleep(2 * LEASE)
-                assert set(lists.polls) == {"one"}, "only one polls, lease after lease"
-        lists.rows = {"a": 2}
-        lists.polls.clear()
-        async with publishing(two, lists, "two"):
-            assert await take(reader, 1) == [("changed", "a", 2)]
-            await quiet(reader, 0.3)
-            assert set(lists.polls) == {"two"}
-
-
 async def test_publish_cancelled_while_the_fleet_closes_is_cancelled(shared_server: EngineServer) -> None:
     async with Fleet(shared_server.url, name="closing") as closing:
         publishing = asyncio.create_task(feed_of(closing).publish(Lists(a=1).watching()))
         await asyncio.sleep(LEASE)
     publishing.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await publishing
+    await raised_by(publishing, asyncio.CancelledError)
 
 
 async def test_poller_that_lost_its_lease_publishes_nothing(feed: Things) -> None:
@@ -66,10 +50,8 @@ async def test_poller_that_lost_its_lease_publishes_nothing(feed: Things) -> Non
     await first.open("things")
     await asyncio.sleep(LEASE * 1.1)
     assert await second.elect() is None
-    with pytest.raises(LeaseLostError, match="the lease of the feed 'things' was lost"):
-        await first.report([CHANGE], {})
-    with pytest.raises(LeaseLostError):
-        await first.open("things")
+    await raised_by(first.report([CHANGE], {}), LeaseLostError, "the lease of the feed 'things' was lost")
+    await raised_by(first.open("things"), LeaseLostError)
     await first.resign()
     assert (await feed.status()).published == 0
     assert await first.elect() is not None, "the second one still has it"
@@ -123,8 +105,7 @@ async def test_publish_takes_a_function_that_makes_a_watcher_of_a_list_with_the_
         (lambda _: market, "market hours cannot be published"),
     ]
     for watch, reason in watches:
-        with pytest.raises(ConfigurationError, match=reason):
-            await asyncio.wait_for(feed.publish(watch), 10)
+        await raised_by(asyncio.wait_for(feed.publish(watch), 10), ConfigurationError, reason)
         assert (await feed.status()).poller is None, "it has resigned"
 
 
@@ -201,16 +182,14 @@ async def test_slow_group_keeps_changes_up_to_the_bound_and_sees_the_gap(fleet: 
         held = None
         await change(*range(9, 30))
         assert await run(feed, "XLEN", "stream") <= 10
-        with pytest.raises(FeedGapError, match="11 changes of the feed 'things' are lost") as caught:
-            await take(slow, 1)
-        assert caught.value.lost == 11
+        error = await raised_by(take(slow, 1), FeedGapError, "11 changes of the feed 'things' are lost")
+        assert error.lost == 11
         assert await take(slow, 10) == [("changed", "a", n) for n in range(20, 30)]
         await feed.remove_group("slow")
         await change(30)
         assert await run(feed, "XLEN", "stream") == 3, "nothing is kept for a group"
         async with feed.read(start=5) as late:
-            with pytest.raises(FeedGapError, match="23 changes"):
-                await take(late, 1)
+            await raised_by(take(late, 1), FeedGapError, "23 changes")
             assert await take(late, 1) == [("changed", "a", 28)]
         async with feed.read(start=500) as ahead:
             with pytest.raises(FeedGapError):  # the engine was restored from a backup
@@ -276,8 +255,7 @@ async def test_reader_sees_a_gap_where_other_changes_took_the_place_of_those_it_
         lists.rows = {"x": 1, "y": 2}
         async with publishing(feed, lists):
             await published(feed, 2)
-            with pytest.raises(FeedGapError, match="2 changes"):
-                await anext(reader)
+            await raised_by(anext(reader), FeedGapError, "2 changes")
             lists.rows = {"x": 3, "y": 2}
             assert await take(reader, 1) == [("changed", "x", 3)]
 
@@ -285,8 +263,7 @@ async def test_reader_sees_a_gap_where_other_changes_took_the_place_of_those_it_
 async def test_another_list_under_the_same_name_is_rejected(feed: Things, lists: Lists) -> None:
     async with publishing(feed, lists):
         await published(feed, 1)
-        with pytest.raises(ConfigurationError, match="is published by this process already"):
-            await feed.publish(lists.watching())
+        await raised_by(feed.publish(lists.watching()), ConfigurationError, "is published by this process already")
 
     def other(state: Any) -> Any:
         return poll(AsyncMock(return_value=[]), key=str, interval=1.0, name="others", state=state)
@@ -303,8 +280,7 @@ async def test_feed_says_that_the_engine_is_away_and_heals_when_it_is_back(lists
             async with publishing(feed, lists), feed.read_group("g", start="beginning") as reader:
                 assert await take(reader, 1) == [("added", "a", 1)]
                 server.kill()
-                with pytest.raises(EngineUnavailableError, match="the engine of the fleet 'away' is away"):
-                    await take(reader, 1)
+                await raised_by(take(reader, 1), EngineUnavailableError, "the engine of the fleet 'away' is away")
                 await asyncio.sleep(2 * LEASE)
                 count = len(lists.polls)
                 await asyncio.sleep(LEASE)
@@ -355,8 +331,7 @@ async def test_cursor_kept_across_a_failover_that_lost_writes_gets_a_gap(feed: T
     async with publishing(feed, lists):
         await published(feed, 7)
         async with feed.read(start=lost) as reader:
-            with pytest.raises(FeedGapError):
-                await asyncio.wait_for(anext(reader), 20)
+            await raised_by(asyncio.wait_for(anext(reader), 20), FeedGapError)
             await quiet(reader, 0.3)
             lists.rows |= {"new": 8}
             assert await take(reader, 1) == [("added", "new", 8)]
@@ -483,8 +458,7 @@ async def test_changes_of_a_dead_consumer_go_to_another_one_and_lag_from_publish
             again = await asyncio.wait_for(anext(other), 20)
             assert again == change
             assert again.idempotency_key == change.idempotency_key
-            with pytest.raises(LeaseLostError, match="change 1 of the feed 'things' went to another consumer"):
-                await change.ack()
+            await raised_by(change.ack(), LeaseLostError, "change 1 of the feed 'things' went to another consumer")
             await again.ack()
             await again.ack()
             await quiet(other, 2 * LEASE)

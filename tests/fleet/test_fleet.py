@@ -10,6 +10,7 @@ import pytest
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.fleet import EngineStatus, Fleet, FleetStatus
 from brokerage_async.observers import FeedLag
+from tests.http.calls import raised_by
 
 
 def member(state: str = "well") -> Any:
@@ -71,8 +72,7 @@ async def test_aclose_closes_every_part_and_leaves_a_borrowed_client_open(engine
     assert [part.aclose.await_count for part in parts] == [1, 1]
     await fleet.aclose()  # a second time
     assert engine.mock_calls == []
-    with pytest.raises(ConfigurationError, match="the fleet is closed"):
-        await fleet.status()
+    await raised_by(fleet.status(), ConfigurationError, "the fleet is closed")
 
 
 def test_worker_is_another_one_in_each_fleet_and_after_a_fork(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:

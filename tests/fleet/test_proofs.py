@@ -2,6 +2,7 @@
 
 import os
 import signal
+import statistics
 
 import pytest
 
@@ -48,6 +49,7 @@ async def test_workers_share_a_budget() -> None:
     assert len(found.counts) == 5
     assert found.busiest_second <= 28  # other tests are at work
     assert found.furthest_from_share < 0.4
+    assert statistics.median(found.cancel_waits) < 0.2
 
 
 async def test_orders_go_on_while_the_engine_is_away() -> None:

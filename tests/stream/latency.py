@@ -9,9 +9,7 @@ hour reports anything later than one without push, or polls more often.
 import asyncio
 import statistics
 import sys
-from typing import Any
 
-from brokerage_async import Client
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.trading.orders import Order
 from tests.loops import on_virtual_time
@@ -37,7 +35,13 @@ async def over_loopback() -> tuple[list[float], list[float]]:
 
         sim.brokerage.state.order_store.on_change(note)
         async with client.watch.orders("me", [account], interval=30.0, push=True) as watcher:
-            reports = asyncio.ensure_future(collect(watcher, reported))
+
+            async def collect() -> None:
+                async for change in watcher:
+                    if change.after is not None and change.after.status == "Filled":
+                        reported.setdefault(str(change.key), loop.time())
+
+            reports = asyncio.ensure_future(collect())
             await asyncio.sleep(1)
             for _ in range(FILLS):
                 await client.orders.submit(account, buy())
@@ -49,12 +53,6 @@ async def over_loopback() -> tuple[list[float], list[float]]:
             reports.cancel()
             await asyncio.wait({reports})
         return [at - filled[order_id] for order_id, at in reported.items()], requests
-
-
-async def collect(watcher: Any, reported: dict[str, float]) -> None:
-    async for change in watcher:
-        if change.after is not None and change.after.status == "Filled":
-            reported.setdefault(str(change.key), asyncio.get_running_loop().time())
 
 
 async def hour(*, push: bool, interval: float) -> tuple[list[tuple[str, str, float]], int]:
@@ -73,19 +71,14 @@ async def hour(*, push: bool, interval: float) -> tuple[list[tuple[str, str, flo
                     reports.append((str(change.key), str(status), round(loop.time(), 3)))
 
         watching = asyncio.ensure_future(report())
-        await trade(client, account)
+        for _ in range(int(HOUR / 97.3)):  # never at the moment of a poll: which came first would be left to chance
+            await asyncio.sleep(97.3)
+            await client.orders.submit(account, buy())
+        await asyncio.sleep(60)
         watching.cancel()
         await asyncio.wait({watching})
     polls = sum(record.operation == "orders.live" for record in sim.ledger.requests)
     return reports, polls
-
-
-async def trade(client: Client, account: str) -> None:
-    """Place an order every 97.3 seconds, never at the moment of a poll: which came first would be left to chance."""
-    for _ in range(int(HOUR / 97.3)):
-        await asyncio.sleep(97.3)
-        await client.orders.submit(account, buy())
-    await asyncio.sleep(60)
 
 
 def dead_socket(interval: float) -> tuple[int, float, int, int]:

@@ -17,6 +17,7 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.session import AccountSession
 from brokerage_async.stream import AccountEvent, Gap
 from brokerage_async.stream.account import ringing
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
 from tests.stream.world import alert, buy, drain, in_world, ready, within, world
@@ -65,8 +66,7 @@ async def test_alerts_come_to_those_who_want_them(sim: Simulator, client: Client
 async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account])) as good:
         bad = client.stream.account([sim.account_numbers[1], sim.foreign_account_number])
-        with pytest.raises(errors.StreamRefusedError, match=f"did not accept {sim.foreign_account_number}"):
-            await within(30, bad)
+        await raised_by(within(30, bad), errors.StreamRefusedError, f"did not accept {sim.foreign_account_number}")
         await client.orders.submit(account, buy())
         assert "Order" in [event.type for event in await drain(good)]
 
@@ -83,9 +83,8 @@ async def test_slow_consumer_leaves_and_gets_an_error_after_its_events(sim: Simu
         assert slow.waiting == 3
         for _ in range(3):
             assert isinstance(await anext(slow), AccountEvent)
-        with pytest.raises(errors.SlowConsumerError, match=r"^3 events wait .*, or raise limit$") as caught:
-            await anext(slow)
-        assert caught.value.since is not None
+        error = await raised_by(anext(slow), errors.SlowConsumerError, r"^3 events wait .*, or raise limit$")
+        assert error.since is not None
 
 
 @in_world
@@ -241,8 +240,7 @@ async def test_closing_the_client_ends_push_without_a_warning(
     draining = asyncio.ensure_future(drain(client.watch.orders("me", [account], push=True), 100))
     await asyncio.sleep(5)
     await client.aclose()
-    with pytest.raises(errors.ConfigurationError, match="the client is closed"):
-        await draining
+    await raised_by(draining, errors.ConfigurationError, "the client is closed")
     assert caplog.text == ""
 
 

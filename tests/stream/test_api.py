@@ -16,6 +16,7 @@ from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot, UnknownE
 from brokerage_async.stream.api import candle_symbol, streamer_symbols
 from brokerage_async.stream.link import StreamAccess
 from tests.fake_transport import FakeTransport
+from tests.http.calls import raised_by
 from tests.stream.world import drain, in_world, ready
 from tests.tables import for_each
 
@@ -80,8 +81,7 @@ def test_arguments_of_quotes_are_checked(unconnected: Client, options: dict[str,
 async def test_stream_without_address_or_sockets_raises(address: str | None, reason: str) -> None:
     environment = Environment.sandbox("https://api.example.com", streamer_url=address)
     async with Client(environment, StaticToken("t"), transport=FakeTransport()) as client:
-        with pytest.raises(ConfigurationError, match=reason):
-            await anext(client.stream.account(["A"]))
+        await raised_by(anext(client.stream.account(["A"])), ConfigurationError, reason)
 
 
 def access(base_url: str, streamer_url: str | None) -> StreamAccess:

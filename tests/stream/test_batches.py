@@ -16,6 +16,7 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import MarketRows
 from brokerage_async.stream import QuoteStream, Snapshot, gaps_of
 from brokerage_async.stream.consumer import CHUNK, Tape
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, in_world, within, world
 
@@ -235,8 +236,7 @@ async def test_stream_that_gave_events_begins_its_batches_with_a_gap(client: Cli
         first = await within(3, stream.batches())
         assert [gap.reason for gap in gaps_of(first)] == ["the events before the first batch were delivered one by one"]
         assert first.num_rows == 1
-        with pytest.raises(errors.ConfigurationError, match=r"iterate over its batches\(\)"):
-            await anext(stream)
+        await raised_by(anext(stream), errors.ConfigurationError, r"iterate over its batches\(\)")
 
 
 @in_world
@@ -248,13 +248,11 @@ async def test_batches_end_with_the_stream_or_its_error(client: Client) -> None:
     waiting = asyncio.create_task(anext(batches))
     await asyncio.sleep(0)
     await stream.aclose()
-    with pytest.raises(StopAsyncIteration):
-        await waiting
+    await raised_by(waiting, StopAsyncIteration)
     stream = client.stream.quotes(["AAPL"])
     batches = stream.batches(seconds=60)
     await stream.ready()
     await asyncio.sleep(1)
     await client.aclose()
     assert (await anext(batches)).num_rows == 1  # what came before is delivered
-    with pytest.raises(errors.ConfigurationError, match="closed"):
-        await anext(batches)
+    await raised_by(anext(batches), errors.ConfigurationError, "closed")

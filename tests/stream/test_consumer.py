@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from brokerage_async.stream.consumer import (
     Fail,
     Sink,
 )
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 GAP = Gap(since=None, reason="test")
@@ -67,8 +67,7 @@ def test_events_wait_as_their_policy_says(policies: Any, events: Any, waiting: A
     for event in events:
         (buffer.put_gap if event is GAP else buffer.put)(event)
     assert (drained(buffer), buffer.dropped) == (waiting, dropped)
-    with pytest.raises(KeyError):
-        buffer.get()
+    raised(KeyError, buffer.get)
 
 
 def test_account_events_on_both_sides_of_a_gap_count() -> None:
@@ -76,8 +75,7 @@ def test_account_events_on_both_sides_of_a_gap_count() -> None:
     buffer.put(AccountEvent(type="Order", data=1))
     buffer.put_gap(GAP)
     buffer.put(AccountEvent(type="Order", data=2))
-    with pytest.raises(BufferFullError):
-        buffer.put(AccountEvent(type="Order", data=3))
+    raised(BufferFullError, buffer.put, AccountEvent(type="Order", data=3))
     assert buffer.get().data == 1
     buffer.put(AccountEvent(type="Order", data=4))
     assert [getattr(each, "data", None) for each in drained(buffer)] == [None, 2, 4]
@@ -88,8 +86,7 @@ def test_every_market_event_has_a_policy_and_limits_are_positive() -> None:
     assert MARKET_POLICIES[models.Quote] == Conflate()
     assert isinstance(MARKET_POLICIES[models.Candle], DropOldest)
     for policy in (DropOldest, Fail):
-        with pytest.raises(ConfigurationError, match="limit must be an integer of at least 1"):
-            policy(limit=0)
+        raised(ConfigurationError, policy, limit=0, match="limit must be an integer of at least 1")
 
 
 @given(st.lists(st.tuples(st.sampled_from(["quote", "trade", "gap", "get"]), st.sampled_from("AB")), max_size=60))

@@ -13,6 +13,7 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
 from brokerage_async.symbols import parse_occ
+from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, gap_within, in_world, ready, within, world
 from tests.tables import for_each
@@ -46,8 +47,7 @@ async def test_symbols_of_the_rest_api_are_translated_or_refused(client: Client)
 async def test_symbols_are_added_and_removed_also_before_the_first_use(sim: Simulator, client: Client) -> None:
     stream = client.stream.quotes(["AAPL", "QQQ"])
     await stream.remove(["QQQ"])
-    with pytest.raises(errors.InvalidRequestError, match="symbols must be a list of symbols"):
-        await stream.remove("AAPL")
+    await raised_by(stream.remove("AAPL"), errors.InvalidRequestError, "symbols must be a list of symbols")
     async with ready(stream):
         assert symbols(await drain(stream)) == {"AAPL"}
         await stream.add(["SPY", "MSFT"])
@@ -190,12 +190,10 @@ async def test_quote_token_is_renewed_before_its_day_ends(sim: Simulator, client
 @in_world
 async def test_quote_token_that_is_refused_or_not_granted_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 3
-    with pytest.raises(errors.StreamRefusedError, match="refused the quote token"):
-        await within(100, client.stream.quotes(["AAPL"]))
+    await raised_by(within(100, client.stream.quotes(["AAPL"])), errors.StreamRefusedError, "refused the quote token")
     sim.faults.add("GET", "/api-quote-tokens", "status(503)", times=20)
     sim.faults.add("GET", "/api-quote-tokens", "status(403)")
-    with pytest.raises(errors.PermissionDeniedError):
-        await within(1000, client.stream.quotes(["AAPL"]))
+    await raised_by(within(1000, client.stream.quotes(["AAPL"])), errors.PermissionDeniedError)
 
 
 def refuse(channel: int = 1) -> dict[str, Any]:
@@ -233,8 +231,7 @@ async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_g
         assert symbols(await drain(other)) == {"SPY"}
         async with ready(client.stream.quotes(["ZZZZ"])) as refused:
             sim.streams.sessions[0].push(refuse())
-            with pytest.raises(errors.StreamRefusedError, match="refused Quote of ZZZZ: BAD_ACTION: no"):
-                await within(30, refused)
+            await raised_by(within(30, refused), errors.StreamRefusedError, "refused Quote of ZZZZ: BAD_ACTION: no")
         assert (await gap_within(5, other)).reason == "BAD_ACTION: no"
         await asyncio.sleep(20)
         sim.streams.sessions[0].push(refuse())  # long after the last subscription: it concerns none of them

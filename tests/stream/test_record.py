@@ -20,6 +20,8 @@ from brokerage_async.cli.app import app
 from brokerage_async.simulator import Simulator, read_prices, run
 from brokerage_async.stream import Recording, record
 from brokerage_async.tickets import buy_to_open, limit
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.stream.world import SMALL, in_world
 
 GAP = {"at": "2026-06-10T14:00:01+00:00", "since": None, "reason": "lost"}
@@ -59,8 +61,7 @@ async def test_recording_has_parquet_by_day_and_continues_with_a_gap(
     with pytest.raises(errors.ConfigurationError, match="another recorder that is running"):
         await client.stream.record(tmp_path, ["AAPL"])
     recording.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await recording
+    await raised_by(recording, asyncio.CancelledError)
     moving.cancel()
     assert names(tmp_path)[-2:] == ["day=2026-06-11/Quote-000005.parquet", "day=2026-06-11/Trade-000004.parquet"]
     last = max(row["received_at"] for row in rows_in(tmp_path))
@@ -111,8 +112,7 @@ async def test_cancelled_recorder_keeps_its_directory_until_its_files_are_rewrit
     closing.cancel()
     await asyncio.wait({closing})
     assert closing.cancelled()
-    with pytest.raises(errors.ConfigurationError, match="another recorder that is running"):
-        record.Recorder(tmp_path)
+    raised(errors.ConfigurationError, record.Recorder, tmp_path, match="another recorder that is running")
     may_go_on.set()
     await recorder.aclose()
     assert [Path(name).suffix for name in names(tmp_path)] == [".parquet"]
@@ -158,7 +158,7 @@ PRICES = [Decimal(10_000 + number * 37 % 101) / 100 for number in range(10)]
 
 
 def test_recorded_hour_replayed_twice_has_the_same_history(tmp_path: Path) -> None:
-    recorded(tmp_path, ["AAPL", "SPY"], 1200, 3)
+    recorded(tmp_path, ["AAPL", "SPY"], 600, 6)
     first, second = (run(trade, seed=7, prices=read_prices(tmp_path), **SMALL) for _ in range(2))
     assert first == second
     assert first is not None
@@ -203,8 +203,7 @@ async def test_recording_is_replayed_over_a_socket_in_the_pace_of_its_arrival(tm
 
 
 def test_directory_without_prices_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="must have quotes or trades that were recorded"):
-        read_prices(tmp_path)
+    raised(ValueError, read_prices, tmp_path, match="must have quotes or trades that were recorded")
 
 
 def test_console_records_for_some_seconds(tmp_path: Path) -> None:
