@@ -33,9 +33,7 @@ async def simulator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIte
     for name in (*KNOWN, "REDIS_URL"):
         monkeypatch.delenv(name, raising=False)
     async with Simulator(environment="production", **SMALL) as simulator:
-        streamer = {"BROKERAGE_STREAMER_URL": str(simulator.streamer_url)}
-        journal = {"BROKERAGE_JOURNAL": str(tmp_path / "orders.journal")}
-        for name, value in {**simulator.environ, **streamer, **journal}.items():
+        for name, value in {**simulator.environ, "BROKERAGE_JOURNAL": str(tmp_path / "orders.journal")}.items():
             monkeypatch.setenv(name, value)
         yield simulator
 

@@ -1,4 +1,4 @@
-"""Lanes: order of arrival, bounds, rates, adaptation, and no slot lost to a cancellation."""
+"""Lanes: order of arrival, bounds, rates and adaptation. `tests/proofs/simulation` cancels calls at any moment."""
 
 import asyncio
 import random
@@ -7,8 +7,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from brokerage_async.config import Limits
 from brokerage_async.errors import RequestNotSentError
@@ -74,14 +72,6 @@ class TestAdaptation:
             lane.release()
         assert (lane.window, lane.streak) == (8, 1)
 
-    async def test_gate_is_shared_by_all_calls_of_the_lane(self) -> None:
-        lane, log = Lane(4), []
-        assert lane.try_acquire(0.0)
-        lane.throttled(0.0, 0.0, lambda streak: 3.0)
-        lane.release()
-        await asyncio.gather(*(visit(lane, log, number) for number in range(2)))
-        assert [moment for moment, _ in log] == [3.0, 4.0]  # the bound is 1 by now
-
     async def test_pauses_grow_with_refusals_in_a_row(self) -> None:
         lane, pause = Lane(4), Mock(return_value=0.0)
         for moment in (0.0, 1.0, 2.0):
@@ -113,49 +103,6 @@ class TestAdaptation:
         assert lane.window == 8
         assert not lane.try_acquire(4.9)
         assert lane.try_acquire(5.0)
-
-
-class TestCancellation:
-    @given(
-        capacity=st.integers(1, 4),
-        rate=st.sampled_from([None, 3.0]),
-        visitors=st.lists(
-            st.tuples(st.integers(0, 20), st.integers(0, 8), st.none() | st.integers(0, 30)), min_size=1, max_size=25
-        ),
-        refusals=st.lists(st.integers(0, 20), max_size=4),
-    )
-    @settings(max_examples=200)
-    @on_virtual_time
-    async def test_no_slot_is_ever_lost(self, capacity: int, rate: Any, visitors: Any, refusals: Any) -> None:
-        """Visitors come, stay and are cancelled at any time, 429 falls in between. In the end all slots are free."""
-        lane = Lane(capacity, rate)
-        loop = asyncio.get_running_loop()
-        inside = most = 0
-
-        async def visitor(come: int, stay: int) -> None:
-            nonlocal inside, most
-            await asyncio.sleep(come / 10)
-            await enter(lane)
-            inside += 1
-            most = max(most, inside)
-            try:
-                await asyncio.sleep(stay / 10)
-            finally:
-                inside -= 1
-                lane.release()
-
-        tasks = []
-        for come, stay, cancelled in visitors:
-            tasks.append(asyncio.create_task(visitor(come, stay)))
-            if cancelled is not None:
-                loop.call_later(cancelled / 10, tasks[-1].cancel)
-        for moment in refusals:
-            loop.call_later(moment / 10, lambda: lane.throttled(loop.time(), loop.time(), lambda streak: 0.3))
-        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 600)
-        assert most <= capacity
-        assert (lane.in_flight, lane.waiting) == (0, 0)
-        await asyncio.sleep(30)
-        assert lane.try_acquire(loop.time())
 
 
 async def test_closing_turns_away_who_waits() -> None:
