@@ -1,4 +1,4 @@
-"""Pollers and consumers of the proof of change feeds: each reports what it does, and is killed at any time."""
+"""Pollers and consumers of the proof of change feeds: each reports its steps, and is killed at any time."""
 
 import asyncio
 import json

@@ -7,7 +7,7 @@ events and answers of the protocol are lost, doubled, reordered and late. Consum
 never read, come, change their subscriptions, are cancelled and go. Afterwards these hold:
 
 - a watcher with push reports every order from its first to its last state, without a break and never twice, whatever
-  its polls meet, and also when it starts again now and then with what was kept of it as JSON;
+  its polls meet, and also when it starts again now and then with its last snapshot, written as JSON;
 - it polls no more often than its interval allows, plus one poll for each burst of events and each connection;
 - a consumer of either stream sees a gap where its connection was replaced, nowhere else, and each event has a cause;
 - no task, connection, route or buffer is left, and no buffer was larger than its limit.
