@@ -81,15 +81,9 @@ class TestPaths:
     @for_each(
         "value, segment",
         [
-            ("AAPL", "AAPL"), ("BRK/B", "BRK%2FB"), ("BTC/USD", "BTC%2FUSD"), ("/ESZ6", "%2FESZ6"),
-            ("./ESZ6 EW3U6 260918P9100", ".%2FESZ6%20EW3U6%20260918P9100"),
-            ("./ESZ6 EW3U6  260918P9100", ".%2FESZ6%20EW3U6%20%20260918P9100"),
-            ("AAPL  260612C00110000", "AAPL%20%20260612C00110000"),
-            ("../orders", "..%2Forders"), ("...", "..."), (".a", ".a"),
-            ("%2e%2e", "%252e%252e"), ("100%", "100%25"), ("a?b#c", "a%3Fb%23c"),
-            ("a;b:c@d&e=f+g,h$i!j'(k)*", "a%3Bb%3Ac%40d%26e%3Df%2Bg%2Ch%24i%21j%27%28k%29%2A"),
-            ("Zürich", "Z%C3%BCrich"), ("日経", "%E6%97%A5%E7%B5%8C"), ("😀", "%F0%9F%98%80"), ("٣", "%D9%A3"),
-            ("a-b_c.d~e", "a-b_c.d~e"), ("line\nbreak\r\0", "line%0Abreak%0D%00"), (" ", "%20"),
+            ("./ESZ6 EW3U6  260918P9100", ".%2FESZ6%20EW3U6%20%20260918P9100"), ("...", "..."), ("%2e", "%252e"),
+            ("a?b#c;d:e@f&g=h+i,j$k!l'(m)*", "a%3Fb%23c%3Bd%3Ae%40f%26g%3Dh%2Bi%2Cj%24k%21l%27%28m%29%2A"),
+            ("日経😀", "%E6%97%A5%E7%B5%8C%F0%9F%98%80"), ("a-b_c.d~e", "a-b_c.d~e"), ("line\n\r\0", "line%0A%0D%00"),
         ],
     )  # fmt: skip
     def test_every_value_is_one_encoded_segment(self, value: str, segment: str) -> None:
@@ -105,9 +99,7 @@ class TestPaths:
         for value in ("A" * 257, Mixed.ONE, 1, True, None, ["AAPL"]):
             assert not is_cacheable({"account": "5WT00001", "symbol": value})
 
-    def test_integers_and_enumerations_are_path_values(self) -> None:
-        path = {"account": "5WT00001", "id": 54758826}
-        assert encode_path("/accounts/{account}/orders/{id}", path) == "/accounts/5WT00001/orders/54758826"
+    def test_enumerations_are_path_values(self) -> None:
         assert encode_path("/{sort}", {"sort": Side.OLDEST}) == "/Asc"
 
     def test_path_query_and_body_problems_are_listed_together(self) -> None:
@@ -117,19 +109,12 @@ class TestPaths:
 
 
 class TestQueries:
-    def test_keys_stand_as_documented_and_follow_the_parameters(self) -> None:
-        statuses, accounts = ["Live", "Cancel Requested"], ("5WT00001", "5WT00002")
-        given: dict[str, Any] = {"status[]": statuses, "account-numbers[]": accounts}
-        given |= {"page-offset": 0, "start-date": dt.date(2026, 1, 31), "sort": Side.OLDEST, "active": False}
-        assert target(SEARCH, path={"customer_id": "me"}, query=given) == (
-            "/customers/me/orders?account-numbers[]=5WT00001&account-numbers[]=5WT00002&page-offset=0"
-            "&start-date=2026-01-31&sort=Asc&status[]=Live&status[]=Cancel%20Requested&active=false"
-        )
-
     def test_none_is_left_out_and_nothing_leaves_no_question_mark(self) -> None:
         plain = attrs.evolve(SEARCH, parameters=[attrs.evolve(p, required=False) for p in SEARCH.parameters])
         for arguments in ({"query": {"page-offset": None}}, {"query": {}}, {}):
             assert target(plain, path={"customer_id": 7}, **arguments) == "/customers/7/orders"
+        written = target(plain, path={"customer_id": 7}, query={"types[]": ["A"], "page-offset": 0})
+        assert written == "/customers/7/orders?page-offset=0&types[]=A", "in the order of the parameters"
 
     @for_each("value", [3.5, object(), b"x", {"a": 1}])
     def test_what_has_no_form_is_refused(self, value: Any) -> None:
@@ -143,7 +128,7 @@ class TestQueries:
             (START, dt.datetime(2026, 3, 1, 9, 30, 0, 250000, tzinfo=EAST),
              "2026-03-01T09%3A30%3A00.250000-05%3A00"),
             *((parameter("type"), value, written) for value, written in [
-                ("a b", "a%20b"), ("a+b", "a%2Bb"), ("a&b=c", "a%26b%3Dc"), ("BRK/B", "BRK%2FB"), ("..", ".."),
+                ("a b+c&d=e/f", "a%20b%2Bc%26d%3De%2Ff"), ("..", ".."),
                 ("é%", "%C3%A9%25"), (Mixed.ONE, "one%201"), (Plain.TWO, "two"), (Plain.THREE, "3"),
                 (Side.NEWEST, "Desc"),
             ]),

@@ -1,5 +1,6 @@
 """Every exchange typed by hand, replayed without I/O: the call gives exactly the request, the response the facts."""
 
+import json
 from typing import Any
 
 import attrs
@@ -41,6 +42,8 @@ def test_a_success_gives_the_facts_and_as_documented_nothing_unexpected(exchange
     assert is_success(response)
     decoded = codec.decode(exchange.data, response.body)
     assert differences(decoded.value, exchange.facts) == []
+    answer = json.loads(exchange.answer or "{}")
+    assert decoded.context == (answer.get("context") if isinstance(answer, dict) else None)
     if exchange.pagination is not None:
         assert differences(decoded.pagination, exchange.pagination) == []
     if not exchange.observed:

@@ -15,19 +15,15 @@ from brokerage_async.simulator.api.brokerage import HANDLERS
 from brokerage_async.tickets import buy_to_open, limit
 from tests.simulator.harness import Harness
 from tests.tables import for_each
-
-SMALL = {"equities": 50, "equity_options": 20, "chain_rows": 20}
+from tests.trading import SMALL
 
 
 async def test_client_over_http() -> None:
-    async with Simulator(seed=3, **SMALL) as sim, sim.client() as client:
-        sessions = await client.market_time.sessions(date(2026, 6, 12))
-        assert [session.session_date for session in sessions] == [date(2026, 6, day) for day in (10, 11, 12)]
+    async with Simulator(**SMALL) as sim, sim.client() as client:
         placed = await client.orders.submit(sim.account_numbers[0], limit(buy_to_open("AAPL", 3), price="250.00"))
         sim.clock.advance(30)
         (live,) = await client.orders.live(sim.customer_id, [sim.account_numbers[0]])
         assert (live.id, live.status) == (placed.order.id, models.OrderStatus.FILLED)
-    async with Simulator(seed=3, **SMALL) as sim, sim.client() as client:
         assert sim.environment.hosts == {"backtester": f"{sim.base_url}/backtester"}
         assert settings_from_env(sim.environ) == {"environment": sim.environment, "credentials": sim.credentials}
         assert await client.backtests.list() == []

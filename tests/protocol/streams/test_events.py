@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -108,16 +107,6 @@ def test_decode_row_without_its_symbol_is_empty_with_a_warning(caplog: pytest.Lo
     assert caplog.messages == ["quotes: $.data[].eventSymbol: missing; read as an empty string"]
     reason = "eventSymbol: missing; rejected in strict mode"
     raised(ResponseDecodeError, decode, models.Quote, "bidPrice", 7, strict=True, match=reason)
-
-
-def test_decode_times_days_and_64_bit_indexes() -> None:
-    [candle] = decode(models.Candle, "index time vwap", 7659406734498201600, 1783344600000, Decimal("1E+3"))
-    moment = datetime(2026, 7, 6, 13, 30, tzinfo=UTC)
-    assert (candle.index, candle.time, candle.vwap) == (7659406734498201600, moment, 1000)
-    [summary] = decode(models.Summary, "dayId prevDayId dayClosePriceType", 20455, 0, "SETTLED")
-    assert (summary.day_id, summary.prev_day_id) == (date(2026, 1, 2), None)
-    assert summary.day_close_price_type == "SETTLED"
-    assert not summary.day_close_price_type.is_known
 
 
 def test_decode_unknown_column_or_infinity_is_kept_in_extra() -> None:

@@ -244,12 +244,6 @@ def test_an_unknown_value_passes_with_one_warning_and_strict_refuses_it(caplog: 
 
 
 class TestBodies:
-    def test_a_sound_body_passes(self) -> None:
-        check(PLACE, None, None, Ticket())
-        conditions = Conditions(route_after=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
-        more = {"gtc_date": TO_DATE, "order_index": 9999, "automated": False, "options": {"strict": True}, "source": ""}
-        assert body_problems(conditions=conditions, **more) == []
-
     def test_missing_body_is_refused_and_bytes_are_not_checked(self) -> None:
         for missing in (None, b""):
             [problem] = raised(InvalidRequestError, check, PLACE, None, None, missing).errors

@@ -3,7 +3,6 @@
 from decimal import Decimal
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +12,7 @@ from tests.simulator.harness import Harness, leg, market
 
 def test_symbols_are_unique_and_found() -> None:
     harness = Harness(equities=3_000).login()
-    table = harness.state.catalogue.equities
-    symbols = [definition.symbol for definition in table.definitions]
+    symbols = [definition.symbol for definition in harness.state.catalogue.equities.definitions]
     assert len(set(symbols)) == 3_000
     wanted = symbols[::300]
     query = "&".join(f"symbol[]={quote(symbol, safe='')}" for symbol in [*wanted, "NOTTHERE", wanted[0]])
@@ -40,7 +38,10 @@ def test_equity_option_filters() -> None:
     assert min(row["days-to-expiration"] for row in every) < 0 <= min(row["days-to-expiration"] for row in current)
     active = harness.rows("/instruments/equity-options?active=true")
     assert all(row["active"] for row in active)
-    assert len(active) + len(harness.rows("/instruments/equity-options?active=false")) == len(current)
+    inactive = harness.rows("/instruments/equity-options?active=false")
+    assert len(active) + len(inactive) == len(current)
+    target = f"/instruments/equity-options/{quote(inactive[0]['symbol'])}"
+    assert (harness.ask("GET", target).status, harness.ask("GET", f"{target}?active=true").status) == (200, 404)
 
 
 @settings(max_examples=30)
@@ -81,13 +82,6 @@ def test_lists_hold_the_rows_of_their_instruments(harness: Harness) -> None:
         rows = harness.rows(f"/futures-option-chains/{product}")
         assert len({row["symbol"] for row in rows}) == len(rows) == 50
         assert {row["product-code"] for row in rows} == {product}
-
-
-def test_inactive_option_is_not_found_among_active_ones() -> None:
-    harness = Harness(equity_options=10_000).login()
-    symbol = next(row.symbol for row in harness.state.catalogue.equity_options.definitions if not row.active)
-    target = f"/instruments/equity-options/{quote(symbol)}"
-    assert (harness.ask("GET", target).status, harness.ask("GET", f"{target}?active=true").status) == (200, 404)
 
 
 BASE = "/instruments"
@@ -177,12 +171,8 @@ def test_options_are_found_filtered_and_paged(harness: Harness) -> None:
     assert harness.decoded(FUTURE_OPTIONS, "exchange=CME") == []
 
 
-@pytest.fixture
-def chains() -> Harness:
-    return Harness(equity_options=600).login()
-
-
-def test_chains_of_each_form_hold_the_options_that_have_not_expired(chains: Harness) -> None:
+def test_chains_of_each_form_hold_the_options_that_have_not_expired_on_shares_that_list_their_ticks() -> None:
+    chains = Harness(equity_options=600).login()
     forms = ("flat", "compact", "nested")
     flat, compact, nested = (chains.decoded(f"option_chains.{form}", symbol="AAPL") for form in forms)
     listed = {row["symbol"] for row in chains.rows("/instruments/equity-options") if row["underlying-symbol"] == "AAPL"}
@@ -202,6 +192,10 @@ def test_chains_of_each_form_hold_the_options_that_have_not_expired(chains: Harn
     found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
     found.pop(None, None)
     assert found == streamed
+    shares = {row["symbol"]: row for row in chains.rows("/instruments/equities?per-page=200")}
+    optionable = {symbol for symbol, row in shares.items() if row.get("option-tick-sizes")}
+    assert {"GONE", "BRK/A"} == shares.keys() - optionable
+    assert optionable == {symbol for symbol in shares if chains.state.catalogue.options_on(symbol)}
 
 
 def test_chains_beyond_the_list_are_made_when_requested() -> None:
@@ -221,13 +215,6 @@ def test_chains_beyond_the_list_are_made_when_requested() -> None:
         assert harness.instrument(option.symbol, "Equity Option").underlying == option.underlying_symbol
     assert harness.ask("GET", "/option-chains/GONE").status == 404
     assert harness.rows("/instruments/equity-options") == []
-
-
-def test_shares_that_list_ticks_of_options_have_options(chains: Harness) -> None:
-    shares = {row["symbol"]: row for row in chains.rows("/instruments/equities?per-page=200")}
-    optionable = {symbol for symbol, row in shares.items() if row.get("option-tick-sizes")}
-    assert {"GONE", "BRK/A"} == shares.keys() - optionable
-    assert optionable == {symbol for symbol in shares if chains.state.catalogue.options_on(symbol)}
 
 
 def test_instruments_are_found_by_symbol_name_or_beginning(harness: Harness, production: Harness) -> None:

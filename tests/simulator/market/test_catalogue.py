@@ -5,8 +5,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-import msgspec
-
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.market import catalogue
 from brokerage_async.simulator.market.catalogue import FutureOptionChain, contracts, future_instrument
@@ -15,16 +13,6 @@ from tests.simulator.harness import Harness
 from tests.tables import for_each
 
 TODAY = date(2026, 6, 10)
-
-
-def test_default_sizes() -> None:
-    harness = Harness(equities=10_000, equity_options=5_000, chain_rows=20_000).login()
-    pagination = harness.get("/instruments/equities?per-page=1000")["pagination"]
-    assert (pagination["total-items"], pagination["total-pages"]) == (10_000, 10)
-    assert len(harness.rows("/instruments/equity-options?with-expired=true")) == 5_000
-    chain = harness.ask("GET", "/futures-option-chains/ES").body
-    assert len(msgspec.json.decode(chain)["data"]["items"]) == 20_000
-    assert len(chain) > 20_000_000
 
 
 def test_listed_options_can_be_traded_and_unknown_instruments_are_none(harness: Harness) -> None:
@@ -49,6 +37,8 @@ def test_listed_options_can_be_traded_and_unknown_instruments_are_none(harness: 
     find = harness.state.catalogue.instrument
     assert [(kind, each) for kind, symbols in unknown.items() for each in symbols if find(kind, each)] == []
     assert "equities" not in vars(Simulator().brokerage.state.catalogue)
+    sizes = catalogue.Sizes()
+    assert (sizes.equities, sizes.equity_options, sizes.chain_rows) == (10_000, 5_000, 20_000)
 
 
 def test_year_of_a_future_is_at_most_one_before_today() -> None:

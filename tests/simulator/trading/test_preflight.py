@@ -251,7 +251,7 @@ FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def form_is_refused(harness: Harness, body: dict[str, Any]) -> bool:
-    path = "complex-orders" if "type" in body else "orders"
+    path = "complex-orders" if "orders" in body else "orders"
     answer = harness.ask("POST", f"/accounts/{harness.account}/{path}/dry-run", body)
     return answer.status == 422 and json.loads(answer.body)["error"]["code"] == "validation_error"
 
@@ -267,6 +267,7 @@ def test_order_forms_broken_are_refused_unless_switched_off() -> None:
 def test_complex_orders_without_their_components_are_refused(harness: Harness) -> None:
     pairs = {"type": "PAIRS", "orders": PAIR, "ratio-price-comparator": "gte", "ratio-price-threshold": "1.5"}
     broken: tuple[dict[str, Any], ...] = (
+        {"orders": exits()},
         {"type": "OTO", "orders": exits()},
         {"type": "OTOCO", "orders": exits()},
         {"type": "OCO", "orders": exits(), "trigger-order": limit()},
