@@ -82,7 +82,6 @@ def operation_of(model: type[Any], *, bare: bool = False) -> Operation[Any]:
 
 
 def decode(called: Operation[Any], *rows: Any, registry: DecoderRegistry = REGISTRY, strict: bool = False) -> list[Any]:
-    """Return the models of rows in the usual envelope of a list."""
     body = json.dumps({"data": {"items": rows}}).encode()
     models: list[Any] = codec.decode(called, body, registry=registry, strict=strict).value
     return models

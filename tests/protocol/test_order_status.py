@@ -12,15 +12,12 @@ WORKING = {"Live", "Cancel Requested", "Replace Requested", "Remove Pending"}
 SUBMISSION = {"Received", "Routed", "In Flight", "Contingent"}
 
 
-def test_every_known_status_has_one_phase() -> None:
+def test_every_known_status_has_one_phase_and_the_published_path_is_in_the_table() -> None:
     assert {"Filled", "Cancelled", "Expired", "Rejected", "Removed", "Partially Removed", "Dead"} == TERMINAL
     assert {status.value for status in OrderStatus} == SUBMISSION | WORKING | TERMINAL
     for phase, named in (("submission", SUBMISSION), ("working", WORKING), ("terminal", TERMINAL)):
         assert {name for name, row in ORDER_STATUSES.items() if row.phase == phase} == named
     assert {name for name, following in TRANSITIONS.items() if not following} == TERMINAL
-
-
-def test_published_path_is_in_the_table() -> None:
     path = ["Received", "Routed", "In Flight", "Live", "Cancel Requested", "Filled"]
     assert all(after in TRANSITIONS[before] for before, after in itertools.pairwise(path))
     rejectable = {name for name, row in ORDER_STATUSES.items() if "Rejected" in row.followed_by}

@@ -43,7 +43,6 @@ def detector() -> DriftDetector[Row]:
 
 
 def walk(pages: list[list[Any]], walked: Operation[Any], max_held: int = 20_000) -> tuple[list[Page[Any]], int]:
-    """Return the pages as a consumer sees them, and how many rows were dropped."""
     detector: DriftDetector[Any] = DriftDetector(walked, max_held=max_held)
     return [detector.take(page(offset, *rows)) for offset, rows in enumerate(pages)], detector.repeats
 
@@ -82,18 +81,12 @@ def test_ids_that_repeat_under_other_symbols_cost_no_row(caplog: pytest.LogCaptu
     pages = [equities[start : start + 100] for start in range(0, 5_000, 100)]
     seen, repeats = walk(pages, INSTRUMENTS_EQUITIES)
     assert ([row for page in seen for row in page.items], repeats, caplog.messages) == (equities, 0, [])
-    pages = [[Equity(id="0", symbol=symbol)] for symbol in "ABA"]
-    seen, repeats = walk(pages, INSTRUMENTS_EQUITIES)
-    assert ([page.items for page in seen], repeats) == ([tuple(pages[0]), tuple(pages[1]), ()], 1)
 
 
-def test_an_order_that_changed_between_two_pages_is_kept_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    pages = [[Order(id="1", status="Live"), Order(id="2", status="Live")],
-             [Order(id="2", status="Filled"), Order(id="1", status="Filled")],
-             [Order(id="2", status="Filled"), Order(id="3", status="Live")]]  # fmt: skip
+def test_an_order_that_changed_between_pages_is_kept_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    pages = [[Order(id="1", status=status)] for status in ("Live", "Filled", "Removed")]
     seen, repeats = walk(pages, ORDERS_LIST)
-    assert [[row.status for row in page.items] for page in seen] == [["Live"] * 2, ["Filled"] * 2, ["Live"]]
-    assert ([page.changed for page in seen], repeats) == ([0, 2, 0], 1)
+    assert ([list(page.items) for page in seen], repeats) == (pages, 0)
     assert caplog.messages == [
         "orders.list: a row with the id of an earlier one differs from it otherwise; both are kept"
     ]

@@ -63,7 +63,6 @@ class Harness:
         return self.brokerage.handle(request, self.now)
 
     def answered(self, method: str, target: str, body: Any, status: int, **headers: str | None) -> bytes:
-        """Return the body of an answer with this status."""
         response = self.ask(method, target, body, **headers)
         assert response.status == status, response.body
         return response.body
@@ -107,6 +106,12 @@ class Harness:
     def login(self, **body: str) -> Harness:
         """Use a fresh access token from now on."""
         self.headers["Authorization"] = f"Bearer {json.loads(self.token(**body).body)['access_token']}"
+        return self
+
+    def quiet(self) -> Harness:
+        """Cancel the complex orders from the start: a long wait looks at their prices each minute."""
+        for identifier in self.sim.complex_order_ids.values():
+            self.call("complex_orders.cancel", account_number=self.accounts[1], id=identifier)
         return self
 
     def wait(self, seconds: float) -> None:
@@ -301,7 +306,6 @@ def signed(fields: dict[str, Any], name: str) -> Decimal:
 
 
 def check_effect(placed: dict[str, Any]) -> None:
-    """Assert that the figures of a placed-order response add up."""
     effect, fees = placed["buying-power-effect"], placed["fee-calculation"]
     change = signed(effect, "change-in-buying-power")
     assert signed(effect, "current-buying-power") + change == signed(effect, "new-buying-power")

@@ -59,7 +59,6 @@ def asked(harness: Harness, **change: str) -> str:
 
 
 def arrived(location: str) -> dict[str, str]:
-    """Return the query of the address to which a consent page leads."""
     return {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
 
 

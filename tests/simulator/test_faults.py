@@ -10,7 +10,7 @@ from tests.simulator.harness import Harness, limit
 from tests.trading import floor, order
 
 
-def test_faults_are_taken_in_order_by_method_and_path() -> None:
+def test_faults_are_taken_in_order_by_method_and_path_and_unknown_ones_refused() -> None:
     plan = FaultPlan()
     plan.add("GET", r"/orders", "status(503)", times=2)
     plan.add("*", r".", faults.drop_after)
@@ -23,13 +23,9 @@ def test_faults_are_taken_in_order_by_method_and_path() -> None:
     assert all(plan.take("POST", "/a/orders") is faults.hang for _ in range(3))
     plan.clear()
     assert plan.take("POST", "/a/orders") is None
-
     for method, times, problem in (("GET", 0, "at least 1"), ("GET", -1, "at least 1"), ("GTE", 1, "or one of GET, ")):
         with pytest.raises(ValueError, match=problem):
             plan.add(method, "/", "hang", times=times)
-
-
-def test_parse_unknown_fault_lists_the_known_ones() -> None:
     for text in ("", "explode", "status", "status(x)", "status(5.5)", "delay(1.2.3)", "delay(.)", "drop_after(1)"):
         with pytest.raises(ValueError, match="drop_before"):
             parse(text)

@@ -32,7 +32,6 @@ async def paper_on(source: Simulator, wait: float = 10.0, **options: Any) -> Asy
 
 
 async def trade(client: Client, account: str, *orders: models.NewOrder) -> None:
-    """Submit orders, and wait until all are filled."""
     for order in orders:
         await client.orders.submit(account, order)
     async with asyncio.timeout(20):
@@ -41,7 +40,6 @@ async def trade(client: Client, account: str, *orders: models.NewOrder) -> None:
 
 
 async def silence(paper: Simulator, begun: bool = True) -> None:
-    """Wait until the source is silent, or no longer."""
     async with asyncio.timeout(20):
         while bool(paper.brokerage.state.prices.silence) is not begun:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.05)

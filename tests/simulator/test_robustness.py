@@ -15,7 +15,6 @@ from tests.vectors import EXCHANGES
 
 HARNESS = Harness(environment="production", start=START, equities=40, chain_rows=10).login()
 SAMPLES = {one.operation: translated(one, HARNESS) for one in EXCHANGES if str(one) != NOT_AN_EQUITY}
-"""Target and body of a request that succeeds, by operation."""
 
 STATUSES = {200, 201, 204, 400, 401, 403, 404, 422}
 

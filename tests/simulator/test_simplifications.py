@@ -27,7 +27,7 @@ class Steady(Harness):
     def __init__(self, **options: Any) -> None:
         rare = ["administrators_remove_orders", "live_orders_can_be_rejected", "orders_can_be_dead"]
         super().__init__(environment="production", cash=10**8, without=rare, **options)
-        self.login()
+        self.login().quiet()
 
     def _booked(self) -> list[dict[str, Any]]:
         return self.login().rows(f"/accounts/{self.account}/transactions?per-page=250")

@@ -77,7 +77,6 @@ def test_wrong_option_is_named(name: str, value: Any) -> None:
 def test_initial_accounts_and_their_orders() -> None:
     harness = Harness(cash=5_000)
     first, account, third = owned = harness.state.own_accounts
-    assert [each.kind for each in owned] == ["Margin", "Margin", "Cash"]
     assert first.cash == third.cash == 5_000
     assert [len(each.positions) for each in owned] == [0, 2, 0]
     assert len(harness.state.accounts.of(harness.state.other_customer)) == 1
@@ -86,9 +85,6 @@ def test_initial_accounts_and_their_orders() -> None:
     price = harness.state.prices.price(shares.instrument, harness.now)
     required = harness.state.margin_calculator.total_required(account, harness.now)
     assert required == (shares.quantity * price / 2).quantize(Decimal("0.01"))
-    numbers, find = harness.state.complex_order_ids, harness.state.exchange.complex_order
-    members = {kind: len(find(account, number).members) for kind, number in numbers.items()}
-    assert members == {"OTOCO": 3, "OCO": 2, "PAIRS": 2}
 
 
 def test_operation_without_a_handler_is_named_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:

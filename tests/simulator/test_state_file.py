@@ -14,6 +14,7 @@ import attrs
 import pytest
 
 from brokerage_async import Client, tickets
+from brokerage_async.operation import Effect
 from brokerage_async.simulator import PricePath, Simulator
 from brokerage_async.simulator.ledger import Ledger
 from brokerage_async.simulator.recording import RequestEntry, Snapshot, StateError, StateFile
@@ -139,11 +140,10 @@ def test_file_that_cannot_be_repeated_raises(tmp_path: Path, change: str, messag
 
 @pytest.mark.virtual_time(False)
 async def test_leaving_the_simulator_closes_the_file(tmp_path: Path) -> None:
-    for _ in range(2):
+    for count in (1, 2):
         async with simulator(tmp_path / "state") as sim, sim.client() as client:
             await client.watchlists.list()
-            assert sim.ledger.count("watchlists.list") >= 1
-    assert sim.ledger.count("watchlists.list") == 2
+            assert sim.ledger.count("watchlists.list") == count
 
 
 async def buy(sim: Simulator, ticket: Any) -> None:
@@ -214,9 +214,13 @@ def test_history_has_requests_and_transitions_by_time_as_json_lines(harness: Har
     ledger.record_request(1.0, "GET", "/a")
     lines = [json.loads(line) for line in ledger.history().splitlines()]
     assert [(line["at"], line.get("target")) for line in lines] == [(1.0, "/a"), (1.0, None), (1.5, None), (2.0, "/b")]
-    harness.place(limit())
+    identifier = harness.place(limit(external_identifier="mine"))
     harness.ask("GET", "/watchlists", authorization=None)
     ledger = harness.sim.ledger
+    *_, placed, refused = ledger.requests
+    assert (refused.operation, refused.processed, refused.status) == ("watchlists.list", False, 401)
+    assert (placed.operation, placed.effect, placed.processed) == ("orders.submit", Effect.MUTATE, True)
+    assert (placed.external_identifiers, placed.order_ids) == (("mine",), (identifier,))
     assert (ledger.count("orders.submit"), ledger.count("watchlists.list"), ledger.count("oauth.token")) == (1, 1, 1)
     assert [entry.operation for entry in ledger.processed()] == ["oauth.token", "orders.submit"]
     assert list(ledger.processed("watchlists.list")) == []

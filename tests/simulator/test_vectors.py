@@ -32,7 +32,6 @@ SYMBOLS = {
     "future-option-products/EW3": "future-option-products/ES3",
     "future-option-products/CME/EW3": "future-option-products/CME/ES3",
 }
-"""Invented instruments and their substitutes."""
 
 AT_ONCE = "backtests.create: complete at once"
 """Here this takes a range of days that is short."""
@@ -125,14 +124,12 @@ CAUSES: dict[str, Callable[[Harness], Any]] = {
     "too many requests, no headers at all": lambda here: setattr(here.sim, "rate_limit", 0),
     "a revoked grant, flat": lambda here: here.sim.revoke(),
 }
-"""Events at a brokerage before it refuses an exchange."""
 
 HEADERS: dict[str, dict[str, str | None]] = {
     "a token that is not one": {"authorization": "Bearer nonsense"},
     "a page from in front of the service: no User-Agent": {"user_agent": None},
     "a version that does not exist any more; its code is an integer": {"accept_version": "20240101"},
 }
-"""Headers with which an exchange is refused."""
 
 OTHER_SERVICES = {
     "too many requests, with a time to wait",

@@ -75,7 +75,5 @@ Loader.add_multi_constructor("!", Loader.model)
 
 ALL = [exchange for file in sorted(Path(__file__).parent.glob("*.yaml")) for exchange in read(file)]
 EXCHANGES = tuple(exchange for exchange in ALL if exchange.error is None)
-"""Exchanges that succeed."""
 
 REFUSALS = tuple(exchange for exchange in ALL if exchange.error is not None)
-"""Exchanges that end in an error."""

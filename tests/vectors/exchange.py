@@ -56,7 +56,6 @@ class Exchange:
 
     @property
     def body(self) -> bytes | None:
-        """The exact bytes of the request body."""
         return None if self.sent is None else compact(self.sent)
 
     @property

@@ -121,12 +121,6 @@ def test_keys_are_learned_within_bounds_and_the_others_kept(rows: list[dict[str,
         assert learned_keys(OrderWire) == learned
 
 
-def test_new_key_beside_a_raw_value_that_is_kept_is_learned() -> None:
-    for _ in range(2):
-        [option] = decode(ops.INSTRUMENTS_FUTURES_OPTION_CHAIN, {"maturity-date": "2026-09-18 x", "new": 1})
-        assert option.extra == {"maturity-date": "2026-09-18 x", "new": 1}
-
-
 def test_shared_model_never_takes_the_extra_of_one_row(slow_paths: list[str]) -> None:
     tick = {"value": "0.01", "threshold": "1.0"}
     rows = [{"tick-sizes": [tick]}, {"tick-sizes": [{**tick, "new": 1}]}, {"tick-sizes": [{**tick, "value": []}]}]

@@ -143,14 +143,11 @@ def new_order(**fields: Any) -> models.NewOrder:
     return models.NewOrder(order_type="Limit", time_in_force="Day", legs=[leg], **fields)
 
 
-def test_encode_adds_what_is_extra_and_writes_no_exponent() -> None:
+def test_encode_adds_what_is_extra_writes_no_exponent_and_rejects_what_cannot_be_sent() -> None:
     order = new_order(extra={"new-key": [Decimal("1.50"), None], "order-type": "Other"})
     sent = json.loads(codec.encode(order), parse_float=Decimal)
     assert (sent["new-key"], sent["order-type"]) == ([Decimal("1.50"), None], "Other")
     assert sent["legs"][0]["quantity"] == "100"
-
-
-def test_an_unsendable_value_is_rejected() -> None:
     for price in (Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"):
         raised(InvalidRequestError, codec.encode, new_order(price=price), match="NewOrder cannot be sent")
     raised(InvalidRequestError, codec.encode, {"order-type": "Limit"}, match="expected a model, got dict")

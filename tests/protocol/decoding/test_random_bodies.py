@@ -42,7 +42,6 @@ def outcome(operation: Operation[Any], body: bytes, registry: DecoderRegistry) -
 
 
 def strict_error(operation: Operation[Any], body: bytes, registry: DecoderRegistry) -> Problem | None:
-    """Return the path and the message of the error of strict mode, if there is one."""
     try:
         codec.decode(operation, body, strict=True, registry=registry)
     except errors.ResponseDecodeError as error:
@@ -62,7 +61,7 @@ def has_alias_pairs(wire: Any, row: Any) -> bool:
 
 
 @example(case=(models.HolidayCalendar, [{"market-holidays": [""]}, {"market-holidays": 0}]), others=[])
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(case=cases, others=st.lists(st.integers(0, 5), max_size=3))
 def test_widened_fields_give_the_same_as_reading_value_by_value(case: Case, others: list[int]) -> None:
     model, rows = case
@@ -87,7 +86,7 @@ SCALARS = [(wire, field) for wire in WIRES.values() for field in wire_fields(wir
 KINDS = list({str(field.type): (wire, field) for wire, field in SCALARS}.values())
 
 
-@settings(max_examples=2000)
+@settings(max_examples=1000)
 @given(kind=st.sampled_from(KINDS), raw=ODDITIES)
 def test_values_read_alone_are_those_of_their_row(kind: tuple[Any, WireField], raw: Any) -> None:
     wire, field = kind

@@ -34,14 +34,11 @@ def test_account_number_of_an_event() -> None:
         assert AccountEvent(type="X", data=data).account_number == number
 
 
-def test_account_events_have_the_names_of_the_service() -> None:
+def test_events_have_the_names_and_the_bits_of_the_service() -> None:
     renamed = {"CurrentPosition": models.Position, "PublicWatchlists": models.Watchlist}
     others = ("Order", "ComplexOrder", "AccountBalance", "TradingStatus", "ExternalTransaction", "OrderChain")
     names = (*others, "UnderlyingYearGainSummary", "QuoteAlert")
     assert dict(ACCOUNT_EVENTS) == renamed | {name: getattr(models, name) for name in names}
-
-
-def test_event_flags_have_the_bits_of_the_protocol() -> None:
     assert {model for model in MARKET_EVENTS.values() if hasattr(model(), "event_flags")} == INDEXED
     names = ["TX_PENDING", "REMOVE_EVENT", "SNAPSHOT_BEGIN", "SNAPSHOT_END", "SNAPSHOT_SNIP", "SNAPSHOT_MODE"]
     assert {flag.name: flag.value for flag in EventFlag} == dict(zip(names, (1, 2, 4, 8, 16, 64), strict=True))
@@ -109,14 +106,11 @@ def test_decode_row_without_its_symbol_is_empty_with_a_warning(caplog: pytest.Lo
     raised(ResponseDecodeError, decode, models.Quote, "bidPrice", 7, strict=True, match=reason)
 
 
-def test_decode_unknown_column_or_infinity_is_kept_in_extra() -> None:
-    [quote] = decode(models.Quote, "eventSymbol mood bidPrice bidPrice", "ACME", {"is": "good"}, 7, 8)
-    assert quote == models.Quote(event_symbol="ACME", bid_price=Decimal(7), extra={"mood": {"is": "good"}})
-    [quote] = decode(models.Quote, "bidPrice askPrice", "NaN", "-Infinity")
-    assert (quote.bid_price, quote.ask_price, quote.extra) == (None, None, {"askPrice": "-Infinity"})
+def test_decode_column_that_comes_again_or_infinity_is_kept_in_extra() -> None:
+    [quote] = decode(models.Quote, "eventSymbol mood bidPrice bidPrice askPrice", "A", {"a": 1}, 7, 8, "-Infinity")
+    assert quote == models.Quote(event_symbol="A", bid_price=7, extra={"mood": {"a": 1}, "askPrice": "-Infinity"})
     [candle] = decode(models.Candle, "vwap VWAP", "NaN", 7)
-    assert candle.vwap == Decimal(7)
-    assert written(candle) == {"VWAP": "7", "vwap": "NaN"}
+    assert (candle.vwap, written(candle)) == (7, {"VWAP": "7", "vwap": "NaN"})
     ticks = decode(models.TickSize, "threshold value", "10", "0.05", None, "0.1")  # rows share its model
     whole, part = models.TickSize(threshold=Decimal(10), value=Decimal("0.05")), models.TickSize(value=Decimal("0.1"))
     assert ticks == [whole, part]

@@ -18,19 +18,6 @@ def test_events_of_one_burst_cause_one_poll() -> None:
     assert budget.ring(5.02) == pytest.approx(5.03)
 
 
-def test_early_polls_of_a_steady_source_are_two_a_second() -> None:
-    budget, polls, due = LookBudget(), [], 0.0
-    for number in range(10_000):  # an event each hundredth of a second
-        now = number / 100
-        if (found := budget.ring(now)) is not None:
-            due = found
-        if now >= due:
-            polls.append(now)
-            budget.polled()
-    assert len([each for each in polls if each < 50]) == pytest.approx(110, abs=2)
-    assert len([each for each in polls if each >= 50]) == pytest.approx(100, abs=2)
-
-
 @given(st.lists(st.floats(0.001, 5.0), max_size=50))
 def test_no_event_is_forgotten_and_the_rate_is_bounded(pauses: list[float]) -> None:
     budget, now, due, polls = LookBudget(), 0.0, None, 0
@@ -49,7 +36,6 @@ def test_no_event_is_forgotten_and_the_rate_is_bounded(pauses: list[float]) -> N
 
 
 def beating(pause: float, seconds: float, key: str = "A") -> Pulse[str]:
-    """Return the pulse of one key with equal pauses until ``seconds``."""
     pulse = Pulse[str]()
     for number in range(int(seconds / pause) + 1):
         pulse.note([key], number * pause)

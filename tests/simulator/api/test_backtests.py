@@ -40,10 +40,6 @@ def simulated(harness: Harness, *legs: dict[str, Any], **change: Any) -> list[di
     return rows
 
 
-def read(harness: Harness, identifier: str) -> Any:
-    return harness.decoded("backtests.get", id=identifier)
-
-
 def test_backtests_are_found_by_their_customer_alone() -> None:
     harness = Harness(customers=2).login()
     created = [harness.backtest() for _ in range(2)]
@@ -62,7 +58,7 @@ def test_cancelled_backtest_is_gone_and_a_complete_one_stays(harness: Harness) -
         calls = (("POST", "/cancel"), ("POST", "/cancel"), ("GET", ""))
         assert tuple(harness.ask(method, f"{target}{tail}").status for method, tail in calls) == statuses
         assert len(harness.get(f"{HOST}/backtests")) == statuses.count(200)
-    for end, expected in (("2026-03-04", (200, "completed")), ("2026-03-27", (201, "pending"))):
+    for end, expected in (("2026-03-06", (200, "completed")), ("2026-03-09", (201, "pending"))):
         response = harness.ask("POST", f"{HOST}/backtests", strategy(endDate=end))
         assert (response.status, json.loads(response.body)["status"]) == expected
 
@@ -71,7 +67,7 @@ def test_status_progress_and_results_follow_the_clock(harness: Harness) -> None:
     identifier, seen = harness.backtest(), []
     for seconds in (0, 0.99, 0.11, 0.2, 0.11, 97.59):
         harness.wait(seconds)
-        backtest = read(harness, identifier)
+        backtest = harness.decoded("backtests.get", id=identifier)
         seen.append((backtest.status, float(backtest.progress), float(backtest.eta), backtest.trials is not None))
     assert seen == [
         ("pending", 0, 1.4, False),
@@ -86,15 +82,13 @@ def test_status_progress_and_results_follow_the_clock(harness: Harness) -> None:
     profits = [trial.profit_loss for trial in backtest.trials]
     assert figures["Total profit"] == backtest.snapshots[-1].profit_loss == sum(profits)
     assert figures["Number of trials"] == len(profits) == 19
-    states = [read(harness, harness.backtest(endDate=f"2026-03-{day}")).status for day in ("06", "09")]
-    assert states == ["completed", "pending"]
 
 
 def test_results_are_those_of_the_seed_at_the_creation(harness: Harness) -> None:
     def trials(harness: Harness) -> Any:
         identifier = harness.backtest()
         harness.wait(2)
-        return identifier, read(harness, identifier).trials
+        return identifier, harness.decoded("backtests.get", id=identifier).trials
 
     _, before = trials(harness)
     harness.sim.set_price("AAPL", 1)
@@ -168,8 +162,8 @@ async def test_log_of_a_backtest_is_raw(harness: Harness) -> None:
 AT = local_epoch(date(2026, 3, 3), 16)
 """45 days before an expiration."""
 
-CALL = {"side": "call", "direction": "long"}
 OTM = "percentageOTM"
+SHARE = {**option_leg(), "type": "equity", "direction": "long"}
 
 
 def made(price: int = 200) -> tuple[Strategies, Prices]:
@@ -195,7 +189,7 @@ def by(selection: str, value: float, base: int | None = None, **terms: Any) -> d
 
 
 def test_strike_is_the_nearest_listed_one() -> None:
-    wanted = [by(OTM, 0.1), by(OTM, 0.1, **CALL), by(OTM, -0.1)]
+    wanted = [by(OTM, 0.1), by(OTM, 0.1, side="call"), by(OTM, -0.1)]
     wanted += [by("currentPriceOffset", 12), by("currentPriceOffset", -50000)]
     assert [strikes(one) for one in wanted] == [[180], [220], [220], [210], [5]]
 
@@ -242,20 +236,17 @@ def test_expiration_is_the_nearest_monthly_one() -> None:
 
 
 def test_legs_are_worth_their_signed_units_or_their_exercise() -> None:
-    share = {**option_leg(quantity=7), "type": "equity"}
-    legs = entered(option_leg(quantity=2), {**share, "direction": "long"}) or []
+    legs = entered(option_leg(quantity=2), {**SHARE, "quantity": 7}) or []
     assert [units for _, units in legs] == [-200, 7]
     strategies, prices = made()
     assert strategies.worth(legs, AT) == 7 * 200 - 200 * prices.price(legs[0][0], AT)
     assert strategies.delta(legs[1:], AT) == 7
-    strategies, _ = made()
     legs = entered(*(by("currentPriceOffset", offset, direction="long") for offset in (20, -20)))
     at = local_epoch(date(2026, 4, 17), 16)
     assert [strategies.worth([leg], at) for leg in legs or ()] == [2000, 0]
     assert [strategies.delta([leg], at) for leg in legs or ()] == [-100, 0]
 
 
-SHARE = {**option_leg(), "type": "equity", "direction": "long"}
 WEEK = {"startDate": "2026-03-02", "endDate": "2026-03-06"}
 """Monday to Friday."""
 
@@ -266,7 +257,6 @@ def sessions(body: dict[str, Any]) -> list[TradingSession]:
 
 
 def run(body: dict[str, Any], seed: int = 0, **closes: Sequence[int]) -> Results:
-    """Run a strategy with the closes of some symbols given, one for each session."""
     prices = market_prices(seed)
     for symbol, values in closes.items():
         times = (datetime.fromtimestamp(session.close, UTC) for session in sessions(body))
@@ -362,9 +352,7 @@ def test_limits_of_active_trials_are_kept_and_noticed() -> None:
     assert [profit for _, profit, _ in results.snapshots] == [0] * 5
 
 
-EQUITY = {**option_leg(quantity=100), "type": "equity"}
-
-
+EQUITY = {**SHARE, "quantity": 100}
 NO_BASE = "legs[1].strikeRelativeLeg must be the index of an option leg with a strikeSelection that is not relative"
 WEEKLY = {"frequency": "on specific days of the week"}
 
@@ -372,7 +360,6 @@ WEEKLY = {"frequency": "on specific days of the week"}
 @for_each(
     "body, problem",
     [
-        (strategy(), None),
         (strategy(startDate="2021-01-04", endDate="2026-06-09"), None),
         (strategy(startDate="2026-03-02", endDate="2026-03-02"), None),
         (strategy(EQUITY), None),
@@ -386,7 +373,6 @@ WEEKLY = {"frequency": "on specific days of the week"}
         (strategy(startDate="2026-03-07", endDate="2026-03-08"), "endDate must leave at least one trading day"),
         (strategy(option_leg(quantity=11)), "legs[0].quantity must be at most 10 for options"),
         (strategy(option_leg(daysUntilExpiration=-1)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
-        (strategy(option_leg(daysUntilExpiration=10**9)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
         (strategy(option_leg(delta=0.16)), "legs[0].delta must be from 1 to 100 for the strikeSelection delta"),
         (strategy(EQUITY, option_leg(strikeSelection="premium")), "legs[1].premium must be from 0 to 50000 for the"),
         (strategy(entryConditions={"maximumActiveTrials": 0}), "entryConditions.maximumActiveTrials must be at least"),

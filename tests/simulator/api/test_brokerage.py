@@ -5,7 +5,6 @@ import json
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.operation import Effect
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.api.versions import CHANGES, VERSIONS
 from tests.simulator.harness import Harness, limit, switched
@@ -69,17 +68,6 @@ def test_rate_limit_returns_a_bare_429(harness: Harness) -> None:
     assert (refused.status, dict(refused.headers), refused.body) == (429, {}, b"")
     harness.wait(1.01)
     assert harness.ask("GET", "/watchlists").status == 200
-
-
-def test_ledger_records_every_request(harness: Harness) -> None:
-    harness.ask("GET", "/watchlists", user_agent=None)
-    harness.place(limit(external_identifier="mine"))
-    *_, refused, placed = harness.sim.ledger.requests
-    assert (refused.operation, refused.processed, refused.status) == ("watchlists.list", False, 401)
-    assert (placed.operation, placed.effect, placed.processed) == ("orders.submit", Effect.MUTATE, True)
-    assert placed.external_identifiers == ("mine",)
-    (order,) = harness.sim.ledger.orders(external_identifier="mine")
-    assert placed.order_ids == (order.order_id,)
 
 
 GONE = ["20240430", "20230101", "20260230", "20261301", "1", "latest", "", "2026-02-11", "20٢٦1012", "2026W01"]

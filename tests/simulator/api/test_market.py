@@ -100,7 +100,7 @@ def test_metrics_agree_with_prices_events_and_chain(production: Harness) -> None
 def test_announced_earnings_are_those_that_come(production: Harness) -> None:
     [row] = production.decoded("market_metrics.list", "symbols=MSFT")
     expected = row.earnings
-    production.wait_until(f"{expected.expected_report_date}T20:00:00+00:00")
+    production.quiet().wait_until(f"{expected.expected_report_date}T20:00:00+00:00")
     [reported] = production.rows(f"{BASE}/earnings-reports/MSFT?start-date=2026-06-11")
     assert reported["occurred-date"] == str(expected.expected_report_date)
     assert Decimal(reported["eps"]) == expected.consensus_estimate

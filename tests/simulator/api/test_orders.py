@@ -9,7 +9,6 @@ from tests.tables import for_each
 
 @pytest.fixture(scope="module")
 def busy() -> Harness:
-    """Return accounts with orders for tests that only read them."""
     return traded(Harness().login())
 
 
@@ -110,7 +109,7 @@ def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
     "form, kind, rules, conditions",
     [("observed", int, "rules", "conditions"), ("documented", str, "order-rule", "order-conditions")],
 )
-def test_order_wire_in_both_forms(form: WireForm, kind: type, rules: str, conditions: str) -> None:
+def test_orders_and_transactions_in_both_wire_forms(form: WireForm, kind: type, rules: str, conditions: str) -> None:
     harness = Harness(wire=form).login()
     wanted = [condition("MSFT", "lte", "1"), condition("MSFT", "gte", "9")]
     body = limit(rules={"route-after": "2026-06-10T12:00:00-02:00", "conditions": wanted})
@@ -124,3 +123,9 @@ def test_order_wire_in_both_forms(form: WireForm, kind: type, rules: str, condit
     assert second["triggered-at"] == "2026-06-10T14:00:00.000+00:00"
     assert shown["user-id"] == shown["cancel-user-id"] == str(harness.state.owner.number)
     assert "replaces-order-id" not in shown
+    identifier = harness.trade(market(leg(quantity="1")))
+    trade, deposit = harness.rows(f"/accounts/{harness.account}/transactions")
+    assert {type(row) for row in (trade["id"], trade["order-id"], trade["leg-count"], deposit["id"])} == {kind}
+    assert (str(trade["order-id"]), str(trade["leg-count"])) == (identifier, "1")
+    assert deposit["transaction-type"] == "Money Movement"
+    assert not {"symbol", "action", "quantity", "price"} & set(deposit)

@@ -112,7 +112,7 @@ def test_alert_triggers_once_the_quote_crosses(harness: Harness) -> None:
     rows = {row["alert-external-id"]: row for row in harness.rows("/quote-alerts")}
     assert rows[first]["triggered-at"] == rows[first]["completed-at"] == "2026-06-10T14:10:00.000+00:00"
     assert rows[second]["triggered-at"] is None
-    harness = Harness(prices={"AAPL": PricePath([(0, "200")])}).login()
+    harness = Harness(prices={"AAPL": PricePath([(0, "200")])}).login().quiet()
     harness.alert(field="IV")
     harness.wait(91 * 86400)
     harness.login()

@@ -1,11 +1,9 @@
-"""Day trades, how bookings are shown, and margin. `tests/proofs/books` computes fees, positions and balances again."""
+"""Day trades and margin. `tests/proofs/books` computes fees, positions and balances again."""
 
 from decimal import Decimal
 
-from brokerage_async.simulator.api.wire import WireForm
 from brokerage_async.simulator.trading.accounts import day_trade_count, requirement
 from tests.simulator.harness import CALL, HIGHER_CALL, Harness, check_effect, leg, market, signed
-from tests.tables import for_each
 
 
 def test_day_trades_are_counted_per_day_and_forgotten_after_a_week(harness: Harness) -> None:
@@ -26,18 +24,6 @@ def test_day_trades_are_counted_per_day_and_forgotten_after_a_week(harness: Harn
     for day, expected in (("11", 2), ("16", 2), ("17", 0)):
         harness.wait_until(f"2026-06-{day}T15:01:00+00:00")
         assert (day, day_trade_count(harness.own(), harness.now)) == (day, expected)
-
-
-@for_each("form, kind", [("observed", int), ("documented", str)])
-def test_identifiers_and_counts_follow_the_wire_form(form: WireForm, kind: type) -> None:
-    harness = Harness(wire=form).login()
-    identifier = harness.trade(market(leg(quantity="1")))
-    trade, deposit = harness.rows(f"/accounts/{harness.account}/transactions")
-    assert (type(trade["id"]), type(trade["order-id"]), type(trade["leg-count"])) == (kind, kind, kind)
-    assert (str(trade["order-id"]), str(trade["leg-count"])) == (identifier, "1")
-    assert type(deposit["id"]) is kind
-    assert deposit["transaction-type"] == "Money Movement"
-    assert not {"symbol", "action", "quantity", "price"} & set(deposit)
 
 
 def test_requirement_of_shares_options_spreads_and_covered_calls(harness: Harness) -> None:

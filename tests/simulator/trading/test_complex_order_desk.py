@@ -17,8 +17,8 @@ def statuses(data: dict[str, Any]) -> list[str]:
     return [each["status"] for each in components(data)]
 
 
-def target(harness: Harness, identifier: object = "") -> str:
-    return f"/accounts/{harness.account}/complex-orders/{identifier}".rstrip("/")
+def target(harness: Harness, tail: object = "") -> str:
+    return f"{harness.target('complex_orders.list')}/{tail}".rstrip("/")
 
 
 def submit(harness: Harness, body: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def test_list_live_and_single_complex_orders(harness: Harness) -> None:
     second = {"account_number": harness.accounts[1]}
     path = harness.target("complex_orders.list", **second)
     listed = harness.decoded("complex_orders.list", **second)
-    assert [each.type for each in listed] == ["PAIRS", "OCO", "OTOCO"]
+    assert [(each.type, len(each.orders)) for each in listed] == [("PAIRS", 2), ("OCO", 2), ("OTOCO", 2)]
     assert harness.get(path)["pagination"]["per-page"] == 10
     assert harness.decoded("complex_orders.live", **second) == listed
     assert len(harness.rows(f"{path}?per-page=2&page-offset=1")) == 1

@@ -14,8 +14,7 @@ PLACE = "AAPL"
 
 
 def call_held(harness: Harness) -> tuple[Account, Any]:
-    """Return the second account and its short call."""
-    account = harness.own(harness.accounts[1])
+    account = harness.quiet().own(harness.accounts[1])
     (call,) = [each.instrument for each in account.positions.values() if each.instrument.is_option]
     return account, call
 
@@ -89,7 +88,7 @@ def test_option_on_an_index_is_settled_in_cash(harness: Harness) -> None:
 
 
 def test_option_on_a_future_delivers_it_unless_both_expire_together(harness: Harness) -> None:
-    state, account = harness.state, harness.own()
+    state, account = harness.quiet().state, harness.own()
     chain = state.catalogue.chain("ES")
     weekly = next(one for one in chain.expirations if not one.is_regular and one.day > state.catalogue.today)
     option = future_option_instrument(f"{weekly.symbol_start}C6000")
@@ -107,7 +106,7 @@ def test_option_on_a_future_delivers_it_unless_both_expire_together(harness: Har
 
 
 def test_everything_is_settled_in_cash_without_the_behaviour() -> None:
-    harness = Harness(without=["options_deliver"])
+    harness = Harness(without=["options_deliver"]).login()
     account, option = call_held(harness)
     harness.sim.set_price(PLACE, option.strike + Decimal("3.50"))
     (row,), moved = rows_at_end(harness, account, option)
