@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
+from tests.protocol.values import json_values
 from tests.simulator.harness import Harness, limit
 from tests.simulator.test_vectors import NOT_AN_EQUITY, START, translated
 from tests.vectors import EXCHANGES
@@ -18,19 +19,8 @@ SAMPLES = {one.operation: translated(one, HARNESS) for one in EXCHANGES if str(o
 
 STATUSES = {200, 201, 204, 400, 401, 403, 404, 422}
 
-atoms = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**20), 10**20)
-    | st.text(max_size=8)
-    | st.sampled_from(["", "0", "-1", "1e400", "NaN", "9" * 40, "2026-06-12", "2026-06-12T00:00:00Z", "AAPL", "Limit"])
-    | st.floats(allow_nan=False, allow_infinity=False)
-)
-json_values = st.recursive(
-    atoms,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
+WORDS = ["0", "-1", "1e400", "NaN", "9" * 40, "2026-06-12", "2026-06-12T00:00:00Z", "AAPL", "Limit"]
+JSON = json_values(["symbol", "quantity", "odd", ""], words=WORDS)
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -82,7 +72,7 @@ def changed(valid: bytes | None, data: st.DataObject) -> bytes | None:
         inner = body
         for key in path:
             inner = inner[key]
-        inner[last] = data.draw(json_values)
+        inner[last] = data.draw(JSON)
     return json.dumps(body).encode()
 
 

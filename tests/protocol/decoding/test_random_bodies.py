@@ -2,6 +2,8 @@
 
 import logging
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -133,37 +135,30 @@ def same(raw: Any, written: Any) -> bool:
     """Return whether two JSON values mean the same number, number in a string, or time."""
     if isinstance(raw, list):
         return len(raw) == len(written) and all(map(same, raw, written))
+    meanings = [(read, raw) for read in (number, day, moment)]
     if isinstance(raw, str) and raw.removeprefix("-").isdecimal():
-        for read in (moment, day):  # milliseconds or days that arrived as text
-            if read(int(raw)) is not None and read(int(raw)) == read(written):
-                return True
-    return raw == written or any(read(raw) is not None and read(raw) == read(written) for read in (number, moment, day))
+        meanings += [(read, int(raw)) for read in (day, moment)]  # days or milliseconds that arrived as text
+    known = [(read, found) for read, one in meanings if (found := meaning(read, one)) is not None]
+    return raw == written or any(meaning(read, written) == found for read, found in known)
+
+
+def meaning(read: Callable[[Any], Any], raw: Any) -> Any:
+    with suppress(ArithmeticError, OSError, TypeError, ValueError):
+        return read(raw)
 
 
 def number(raw: Any) -> Any:
-    try:
-        return None if isinstance(raw, bool) else Decimal(str(raw))
-    except ArithmeticError:
-        return None
+    return None if isinstance(raw, bool) else Decimal(str(raw))
 
 
-def day(raw: Any) -> date | None:
-    try:
-        return date(1970, 1, 1) + timedelta(days=raw) if isinstance(raw, int) else date.fromisoformat(raw)
-    except (OverflowError, TypeError, ValueError):
-        return None
+def day(raw: Any) -> date:
+    return date(1970, 1, 1) + timedelta(days=raw) if isinstance(raw, int) else date.fromisoformat(raw)
 
 
-def moment(raw: Any) -> datetime | None:
+def moment(raw: Any) -> datetime:
     if isinstance(raw, int):
-        try:
-            return datetime.fromtimestamp(raw // 1000, UTC).replace(microsecond=raw % 1000 * 1000)
-        except (ValueError, OverflowError, OSError):  # before the first year, or after the last
-            return None
-    try:
-        read = datetime.fromisoformat(raw)
-    except (TypeError, ValueError):
-        return None
+        return datetime.fromtimestamp(raw // 1000, UTC).replace(microsecond=raw % 1000 * 1000)
+    read = datetime.fromisoformat(raw)
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
