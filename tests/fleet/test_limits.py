@@ -74,6 +74,24 @@ def new_requests(sim: Simulator) -> Callable[[], list[float]]:
 
 
 class TestClient:
+    async def test_two_clients_share_the_budget(self, server: EngineServer, sim: Simulator) -> None:
+        moments, counts = new_requests(sim), [0, 0]
+        async with client(sim, server.url) as one, client(sim, server.url) as two:
+
+            async def read(number: int, each: Client) -> None:
+                async with asyncio.timeout(5):
+                    while True:
+                        await each.market_time.equity_holidays()
+                        counts[number] += 1
+
+            tasks = [read(n, each) for n, each in enumerate((one, two)) for _ in range(2 + 4 * n)]
+            await asyncio.gather(*tasks, return_exceptions=True)
+            status = await limits_of(one)
+        assert busiest_second(moments()) <= 51
+        assert sum(counts) > 80
+        assert abs(counts[0] - counts[1]) <= 0.2 * max(counts)
+        assert (status.workers, status.is_local) == (2, False)
+
     async def test_clients_of_one_process_are_workers_of_their_own(self, server: EngineServer, sim: Simulator) -> None:
         async with Fleet(server.url) as fleet:
             both = [RedisLimits(fleet, requests_per_second=50) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Lanes: order of arrival, bounds, rates and adaptation. `tests/proofs/simulation` cancels calls at any moment."""
+"""Lanes: order of arrival, bounds, rates, adaptation, and no slot lost to a cancellation."""
 
 import asyncio
 import random
@@ -7,6 +7,8 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from brokerage_async.config import Limits
 from brokerage_async.errors import RequestNotSentError
@@ -103,6 +105,60 @@ class TestAdaptation:
         assert lane.window == 8
         assert not lane.try_acquire(4.9)
         assert lane.try_acquire(5.0)
+
+
+class TestCancellation:
+    async def test_call_cancelled_just_when_admitted_passes_its_slot_on(self) -> None:
+        lane = Lane(1)
+        await enter(lane)
+        first, second = asyncio.create_task(lane.acquire()), asyncio.create_task(lane.acquire())
+        await asyncio.sleep(0)
+        lane.release()
+        first.cancel()
+        await asyncio.wait({first, second})
+        assert first.cancelled()
+        assert lane.in_flight == 1
+
+    @given(
+        capacity=st.integers(1, 4),
+        rate=st.sampled_from([None, 3.0]),
+        visitors=st.lists(
+            st.tuples(st.integers(0, 20), st.integers(0, 8), st.none() | st.integers(0, 30)), min_size=1, max_size=25
+        ),
+        refusals=st.lists(st.integers(0, 20), max_size=4),
+    )
+    @settings(max_examples=200)
+    @on_virtual_time
+    async def test_no_slot_is_ever_lost(self, capacity: int, rate: Any, visitors: Any, refusals: Any) -> None:
+        """Visitors come, stay and are cancelled at any time, 429 falls in between. In the end all slots are free."""
+        lane = Lane(capacity, rate)
+        loop = asyncio.get_running_loop()
+        inside = most = 0
+
+        async def visitor(come: int, stay: int) -> None:
+            nonlocal inside, most
+            await asyncio.sleep(come / 10)
+            await enter(lane)
+            inside += 1
+            most = max(most, inside)
+            try:
+                await asyncio.sleep(stay / 10)
+            finally:
+                inside -= 1
+                lane.release()
+
+        tasks = []
+        for come, stay, cancelled in visitors:
+            tasks.append(asyncio.create_task(visitor(come, stay)))
+            if cancelled is not None:
+                loop.call_later(cancelled / 10, tasks[-1].cancel)
+        for moment in refusals:
+            loop.call_later(moment / 10, lambda: lane.throttled(loop.time(), loop.time(), lambda streak: 0.3))
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 600)
+        assert most <= capacity
+        assert (lane.in_flight, lane.waiting) == (0, 0)
+        await asyncio.sleep(30)
+        assert lane.try_acquire(loop.time())
 
 
 async def test_closing_turns_away_who_waits() -> None:

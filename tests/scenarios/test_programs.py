@@ -17,6 +17,7 @@ from tests.processes import program as started
 from tests.processes import run_program
 from tests.trading import SMALL
 
+NIGHTLY = program("A nightly fetch into Parquet")
 WEB = program("A web application")
 BOT = blocks(ROOT / "docs" / "programs.md")[0][1].replace("PATIENCE = 1.0", "PATIENCE = 0.1")
 [(_, WRITTEN)] = blocks(ROOT / "docs" / "before-you-run.md")
@@ -32,6 +33,27 @@ async def brokerage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Simulator]
         for name, value in simulator.environ.items():
             monkeypatch.setenv(name, value)
         yield simulator
+
+
+async def nightly(folder: Path) -> tuple[int | None, str]:
+    return await run_program("-W", "error", "-c", NIGHTLY, cwd=folder)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.suffixes[-1] for path in folder.iterdir())
+
+
+async def test_a_nightly_fetch_with_a_failed_symbol_fails_and_is_repaired(brokerage: Simulator, tmp_path: Path) -> None:
+    brokerage.faults.add("GET", "dividends/MSFT", "status(422)", times=None)
+    code, output = await nightly(tmp_path)
+    assert (code, files(tmp_path)) == (1, [".partial"])
+    assert "1 of 6 keys failed" in output
+    brokerage.faults.clear()
+    asked = brokerage.ledger.count("market_metrics.dividends")
+    code, output = await nightly(tmp_path)
+    assert (code, files(tmp_path)) == (0, [".parquet"])
+    assert "5 symbols from an earlier run" in output
+    assert brokerage.ledger.count("market_metrics.dividends") == asked + 1
 
 
 @pytest.fixture
