@@ -82,6 +82,11 @@ def test_looking_ends_and_never_too_early(plan: ReconcilePolicy, readable: list[
         assert len(settled) < plan.confirmations
 
 
+@given(PLANS, st.floats(0, 60))
+def test_what_is_listed_within_the_settling_time_is_never_absent(plan: ReconcilePolicy, appears: float) -> None:
+    assert polled(plan, appears=min(appears, plan.visibility_delay))[1] is FOUND
+
+
 def test_policy_takes_numbers_that_a_clock_can_reach_and_no_others() -> None:
     wrong: list[tuple[str, Any, str]] = [
         *itertools.product(

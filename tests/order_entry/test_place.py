@@ -253,6 +253,21 @@ async def test_order_that_is_abandoned_or_open_for_another_address_is_left_alone
     await raised_by(here.entry.place(here.account, order("mine")), errors.InvalidRequestError, "asked the desk")
 
 
+async def test_timeout_of_the_caller_names_the_order(here: Floor) -> None:
+    here.on_submit("hang_after")
+    with pytest.raises(TimeoutError) as caught:
+        async with asyncio.timeout(trading.TIMEOUT / 2):
+            await here.entry.place(here.account, order("mine"))
+    gone: Any = caught.value.__cause__ or caught.value.__context__  # the latter before Python 3.11.3
+    assert isinstance(gone, asyncio.CancelledError)
+    assert (gone.external_identifier, gone.account_number) == ("mine", here.account)
+    assert "recover() will look for it" in gone.__notes__[0]
+    (entry,) = await here.journaled()
+    assert (entry.state, entry.owner) == (EntryState.OPEN, None)
+    (found,) = await here.entry.recover()
+    assert found.outcome is PLACED
+
+
 async def test_repeated_close_leaves_the_order_of_another_worker(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
     lost, repeat = asyncio.Event(), asyncio.Event()
 
