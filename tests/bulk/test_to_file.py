@@ -5,6 +5,7 @@ import csv
 import errno
 import io
 import json
+import random
 import signal
 import sys
 import threading
@@ -27,13 +28,13 @@ from brokerage_async.bulk import BulkFetch, fetch_to_file, to_file
 from brokerage_async.bulk.to_file import FORMATS, Checkpoint, Style, put_in_place
 from brokerage_async.simulator import Simulator
 from tests.http.calls import raised_by
-from tests.processes import run_program
 from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.trading import cancelled
 
 from .killed_fetch import KEYS, POINTS, UNKNOWN, Service
 
+HOME = Path(__file__).parents[2]
 PURPOSE = {"fetch": "x"}
 HEADER = b'{"fetch":"x"}\n'
 
@@ -160,18 +161,43 @@ async def test_cancelling_while_the_file_is_written_leaves_the_old_one(
     assert content(out) == expected
 
 
+async def run(point: str, out: Path, *, kill_after: float | None = None) -> int:
+    child = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.bulk.killed_fetch", point, out, cwd=HOME)
+    if kill_after is not None:
+        while content(out.with_name(f"{out.name}.partial")) is None and child.returncode is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(kill_after)
+        if child.returncode is None:
+            child.send_signal(signal.SIGKILL)
+    return await child.wait()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 @pytest.mark.parametrize("point", POINTS)
 async def test_killed_anywhere_no_row_is_lost_or_doubled(
     service: Service, out: Path, expected: bytes, point: str
 ) -> None:
-    code, _ = await run_program("-m", "tests.bulk.killed_fetch", point, out)
-    assert code == -signal.SIGKILL
+    assert await run(point, out) == -signal.SIGKILL
     assert content(out) == (expected if point == "after replacing" else None)
     kept = {"request": KEYS[:8], "line": KEYS[:12]}.get(point, KEYS)
     assert (await fetch_to_file(service.fetch(), out)).resumed == len(kept)
     assert service.asked == [key for key in KEYS if key not in kept]
     assert (content(out), files(out)) == (expected, ["out.jsonl", "out.jsonl.asked"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+async def test_killed_at_any_moment_no_row_is_lost_or_doubled(
+    out: Path, tmp_path_factory: pytest.TempPathFactory, suffix: str
+) -> None:
+    out = out.with_suffix(suffix)
+    expected, chance, kills = await whole(tmp_path_factory.mktemp("whole") / out.name), random.Random(suffix), 0
+    while kills < 3:
+        kills += await run("any moment", out, kill_after=chance.uniform(0, 0.15)) == -signal.SIGKILL
+        assert content(out) in (None, expected)
+    assert await run("any moment", out) == 0
+    assert content(out) == expected
 
 
 async def test_failed_keys_leave_the_old_file_and_are_requested_again(
