@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from itertools import chain
 from typing import Any
 
@@ -42,19 +42,20 @@ def collection_of(symbol: str) -> str | None:
 
 @attrs.define
 class TradingHours:
-    """Timetables of the markets, kept for an hour."""
+    """Timetables of the markets, kept for an hour, and for the same day: this machine may sleep for weeks."""
 
     _access: StreamAccess
     _sessions: dict[str, list[MarketSession] | None] = attrs.field(factory=dict, init=False)
-    _read_again: dict[str, float] = attrs.field(factory=dict, init=False)
+    _kept: dict[str, tuple[date, float]] = attrs.field(factory=dict, init=False)
 
     async def was_open(self, symbol: str, seconds: float) -> bool | None:
         """Return whether the market of a symbol has been open for some seconds, None if it cannot be known."""
         collection = collection_of(symbol)
         if collection is None:
             return True
-        clock = running_loop().time
-        if clock() >= self._read_again.get(collection, float("-inf")):
+        clock, today = running_loop().time, self._access.now().date()
+        kept_on, until = self._kept.get(collection, (None, 0.0))
+        if kept_on != today or clock() >= until:
             first, last = timetable_range(self._access.now())
             try:
                 async with asyncio.timeout(READ_TIMEOUT):
@@ -63,9 +64,9 @@ class TradingHours:
                     )
             except Exception as error:  # nothing of it may end the stream
                 logger.warning("reading the market timetable failed: %s", type(error).__name__)
-                self._read_again[collection] = clock() + RETRY_DELAY
+                self._kept[collection] = today, clock() + RETRY_DELAY
             else:
-                self._read_again[collection] = clock() + REFRESH_INTERVAL
+                self._kept[collection] = today, clock() + REFRESH_INTERVAL
         if (sessions := self._sessions.get(collection)) is None:
             return None
         now = self._access.now()

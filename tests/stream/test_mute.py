@@ -10,7 +10,7 @@ from brokerage_async import Client
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Gap
-from brokerage_async.stream.quotes import collection_of
+from brokerage_async.stream.quotes import TradingHours, collection_of
 from tests.loops import on_virtual_time
 from tests.stream import mute, seeds
 from tests.stream.world import SMALL, buy, drain, in_world, ready
@@ -53,6 +53,15 @@ async def test_mute_stream_is_opened_again_until_it_has_events(sim: Simulator, c
         assert gaps(await drain(stream)) == ["stale"], "nothing was read between, so that one gap stands for all"
         waits = [round(after - before) for before, after in zip([before, *opened], opened, strict=False)]
         assert all(low <= wait <= low + 12 for low, wait in zip((60, 60, 120, 240), waits, strict=True)), waits
+
+
+@in_world
+async def test_timetable_is_read_again_after_weeks_of_sleep(sim: Simulator, client: Client) -> None:
+    hours = TradingHours(client.stream._access)
+    for _ in range(2):
+        assert await hours.was_open("SPY", 60)
+        sim.clock.advance(14 * 86_400)
+        await client.market_time.equity_holidays()  # shows the time of the service
 
 
 @on_virtual_time
