@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -64,10 +65,12 @@ class ServiceClock:
             return None
 
     def is_stale(self, loop_time: float) -> bool:
-        """Return True if this machine seems to have slept since the last answer.
+        """Return True if this machine seems to have slept since the last answer. The next one makes the time right.
 
-        The wall clock has advanced further than the loop's then. The time is right again after the next answer.
+        The wall clock has advanced further than the loop's then. Each look notes the offset between the two: a wall
+        clock that was set back hides neither a later sleep nor one that was seen before.
         """
         wall_offset = time.time() - loop_time
-        self._wall_offset = min(self._wall_offset, wall_offset)  # a wall clock that was set back must not hide a sleep
-        return self._min_offset is not None and wall_offset - self._wall_offset > MAX_SUSPENSION
+        has_slept = wall_offset - self._wall_offset > MAX_SUSPENSION
+        self._wall_offset = -math.inf if has_slept else min(self._wall_offset, wall_offset)
+        return self._min_offset is not None and has_slept

@@ -82,6 +82,10 @@ def test_is_stale_after_this_machine_slept(monkeypatch: pytest.MonkeyPatch) -> N
     assert not clock.is_stale(101.0)  # set back: it says nothing
     wall += 3600
     assert clock.is_stale(102.0)  # slept after that
+    wall -= 3600
+    assert clock.is_stale(103.0)  # set back: no answer has shown the time yet
+    clock.observe(NOON, 104.0, 104.0)
+    assert not clock.is_stale(104.0)
 
 
 @for_each("date", [None, "", "yesterday", "Wed, 99 Jun 2026 12:00:00 GMT", "0", "x" * 10_000])
