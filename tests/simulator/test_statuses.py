@@ -1,13 +1,12 @@
 """The simulator answers with the statuses that the schema names, and with no others."""
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation, Parameter
 from brokerage_async.simulator.api.brokerage import HANDLERS
-from tests.schema.sources import schema_files
+from tests.schema import sources
 from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market, strategy
 from tests.tables import for_each
 
@@ -23,13 +22,6 @@ NOT_REACHED = {"market_data.quote_token": {404}, "backtests.available_dates": {4
 """Statuses without a cause in the simulator: every one of its users is a customer, and dates have no parameters."""
 
 SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition(".")[0]), name.partition(".")[2])]
-
-
-@functools.cache
-def named() -> dict[str, set[int]]:
-    items = [item for content in schema_files().values() for item in content.get("paths", {}).values()]
-    methods = [one for item in items for one in item.values() if isinstance(one, dict)]
-    return {one["operationId"]: {int(status) for status in one["responses"] if int(status) >= 400} for one in methods}
 
 
 class Abuse:
@@ -107,4 +99,5 @@ class Abuse:
 @for_each("operation", SERVED)
 def test_statuses_are_those_of_the_schema(operation: str) -> None:
     seen = {status for status in Abuse(OPERATIONS[operation]).statuses() if status >= 400}
-    assert seen == named()[operation] - NOT_REACHED.get(operation, set())
+    named = {int(status) for status in sources.OPERATIONS[operation][1]["responses"] if int(status) >= 400}
+    assert seen == named - NOT_REACHED.get(operation, set())
