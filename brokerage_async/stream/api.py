@@ -140,7 +140,10 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         return self
 
     async def remove(self, symbols: Iterable[str]) -> Self:
-        """End the subscriptions to symbols. Those that wait for the consumer are still delivered."""
+        """End the subscriptions to symbols. Events that wait for the consumer are still delivered.
+
+        A look-up of symbols that is under way is awaited first.
+        """
         self._link.check_loop()
         names = _check_symbols(symbols)
         async with self._changing:

@@ -446,7 +446,7 @@ class EventStream(Generic[E]):
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits. The last stream of a connection closes it."""
-        if self._sink.leave is not None:  # it is attached
+        if self._sink.leave is not None:  # one that has left may be closed again in any event loop
             self._link.check_loop()
         self.leave()
         if self._is_attached:

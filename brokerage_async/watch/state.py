@@ -159,8 +159,10 @@ class ItemCodec(Generic[T]):
         """Return the item that was encoded, given the text of its key. It may raise anything."""
         from ..models import converter
 
-        value = json.loads(data, object_hook=None if self._type is None else _untagged)
-        item: T = value if self._type is None else converter.structure(value, self._type)
+        if self._type is None:
+            plain: T = json.loads(data)
+            return plain
+        item: T = converter.structure(json.loads(data, object_hook=_untagged), self._type)
         return item
 
     def text_of(self, key: Any) -> str:
