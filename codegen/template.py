@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ _SPECIAL = re.compile(r"([\\|*_<>\[\]{}])")
 
 def from_template(name: str, values: Mapping[str, Any]) -> str:
     """Return the content of a file, made of its template and the values."""
+    return _environment().get_template(f"{name}.jinja2").render(values)
+
+
+@cache
+def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(FOLDERS),
         undefined=StrictUndefined,
@@ -27,7 +33,7 @@ def from_template(name: str, values: Mapping[str, Any]) -> str:
     )
     environment.globals |= {"header": HEADER, "reference": reference}
     environment.filters |= {"quoted": repr, "snake": snake, "fill": docstrings.fill, "cell": cell, "code": code}
-    return environment.get_template(f"{name}.jinja2").render(values)
+    return environment
 
 
 def cell(prose: str) -> str:
