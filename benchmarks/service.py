@@ -148,8 +148,8 @@ def serve(port: Connection, equities: int, written: int) -> None:
     async def main() -> None:
         async with Simulator(equities=equities) as sim:
             table = sim.brokerage.state.catalogue.equities
-            for position in range(written):
-                table.row(position)
+            for definition in table.definitions[:written]:
+                table.row(definition)
             port.send((os.getpid(), sim.environ, [row.symbol for row in table.definitions]))
             while True:
                 for name, value in (await asyncio.to_thread(port.recv)).items():

@@ -47,17 +47,17 @@ class Instruments(Handlers):
         """Return a page of futures: by symbol, product or security id. Expired ones only on request."""
         query, today = request.query, local_date(request.now)
         table = self._catalogue.futures(today)
-        chosen = table.positions(None)
+        chosen = table.definitions
         if "symbols" in query:
-            chosen = table.positions(_with_slash(symbol) for symbol in query["symbols"])
+            chosen = table.find(map(_with_slash, query["symbols"]))
         elif "product_codes" in query:
             codes = {code.removeprefix("/") for code in query["product_codes"]}
-            chosen = table.select(chosen, lambda row: row.product.code in codes)
+            chosen = [row for row in chosen if row.product.code in codes]
         if "security_ids" in query:
             ids, venue = query["security_ids"], query.get("exchange")
-            chosen = table.select(chosen, lambda row: row.security_id in ids and venue in (None, row.product.exchange))
+            chosen = [row for row in chosen if row.security_id in ids and venue in (None, row.product.exchange)]
         if query.get("only_active_futures", True):
-            chosen = table.select(chosen, lambda row: row.expires >= today)
+            chosen = [row for row in chosen if row.expires >= today]
         return request.page(chosen, table.row)
 
     def future(self, request: ParsedRequest) -> Any:
@@ -101,16 +101,15 @@ class Instruments(Handlers):
                 security_ids=option.security_id,
             )
 
-        chosen: list[tuple[RowTable[ListedOption], int]] = []
+        chosen: list[tuple[RowTable[ListedOption], ListedOption]] = []
         for chain in self._chains(symbols):
             if request.admits(exchange=chain.product.exchange):
-                positions = chain.table.positions(symbols)
-                chosen += [(chain.table, position) for position in chain.table.select(positions, passes)]
+                chosen += [(chain.table, option) for option in chain.table.find(symbols) if passes(option)]
         return request.page(chosen, lambda place: place[0].row(place[1]))
 
     def futures_option_chain(self, request: ParsedRequest) -> Any:
-        chain = found(self._catalogue.chain(request.path["symbol"]), "futures product")
-        return map(chain.table.row, range(len(chain.table)))
+        table = found(self._catalogue.chain(request.path["symbol"]), "futures product").table
+        return map(table.row, table.definitions)
 
     def _chains(self, symbols: Iterable[str] | None) -> Iterator[FutureOptionChain]:
         """Yield the chains of the products of some options, or of all products."""
@@ -123,22 +122,21 @@ class Instruments(Handlers):
 
     def equities(self, request: ParsedRequest) -> Any:
         table, query = self._catalogue.equities, request.query
-        positions = table.positions(query.get("symbols"))
+        chosen = table.find(query.get("symbols"))
         wanted = {name: query[name] for name in _FIELD_FILTERS if name in query}
         if wanted:
-            positions = table.select(positions, lambda row: all(getattr(row, n) == wanted[n] for n in wanted))
-        return request.page(positions, table.row)
+            chosen = [row for row in chosen if all(getattr(row, name) == wanted[name] for name in wanted)]
+        return request.page(chosen, table.row)
 
     def equity_options(self, request: ParsedRequest) -> Any:
         """Return equity options, all or by symbol. Expired ones only on request."""
         table, query, today = self._catalogue.equity_options, request.query, local_date(request.now)
         active, with_expired = query.get("active"), query.get("with_expired", False)
-        listed = ((table, position) for position in range(len(table)))
+        listed = ((table, option) for option in table.definitions)
         chosen = [
-            (each, position)
-            for each, position in (self._catalogue.options(query["symbols"]) if "symbols" in query else listed)
-            if with_expired or not each.definitions[position].has_expired(today)
-            if active is None or each.definitions[position].active == active
+            (each, option)
+            for each, option in (self._catalogue.options(query["symbols"]) if "symbols" in query else listed)
+            if (with_expired or not option.has_expired(today)) and (active is None or option.active == active)
         ]
         paged = "equity_options_in_pages" in request.behaviours
         return request.page(chosen, lambda place: place[0].row(place[1]), paged=paged)
@@ -149,13 +147,13 @@ class Instruments(Handlers):
     def active_equities(self, request: ParsedRequest) -> Any:
         """Return a page of the equities that are traded: all but the indices."""
         table, wanted = self._catalogue.equities, request.query.get("lendability")
-        chosen = table.select(range(len(table)), lambda row: not row.is_index and wanted in (None, row.lendability))
+        chosen = [row for row in table.definitions if not row.is_index and wanted in (None, row.lendability)]
         return request.page(chosen, table.row)
 
     def equity_option(self, request: ParsedRequest) -> Any:
         """Return one equity option. Only one with standard terms if asked for active ones."""
         places, active = self._catalogue.options([request.path["symbol"]]), request.query.get("active", False)
-        rows = (table.row(position) for table, position in places if table.definitions[position].active or not active)
+        rows = (table.row(option) for table, option in places if option.active or not active)
         return found(next(rows, None), "instrument")
 
     def cryptocurrencies(self, request: ParsedRequest) -> Any:
@@ -203,12 +201,12 @@ def _with_slash(symbol: str) -> str:
 
 
 def _listed(table: RowTable[Any], request: ParsedRequest) -> Iterator[bytes]:
-    return map(table.row, table.positions(request.query.get("symbols")))
+    return map(table.row, table.find(request.query.get("symbols")))
 
 
 def _only(table: RowTable[Any], request: ParsedRequest, symbol: str | None = None) -> bytes:
     """Return the row of a symbol, by default the one in the path."""
-    return table.row(found(next(iter(table.positions([symbol or request.path["symbol"]])), None), "instrument"))
+    return table.row(found(table.get(symbol or request.path["symbol"]), "instrument"))
 
 
 _DEFAULT_LIMIT = 25
@@ -246,8 +244,8 @@ class OptionChains(Handlers):
     """Groups the options of the catalogue that have not expired."""
 
     def flat(self, request: ParsedRequest) -> Any:
-        table, positions = self._found(request)
-        return map(table.row, positions)
+        table, options = self._found(request)
+        return map(table.row, options)
 
     def compact(self, request: ParsedRequest) -> Any:
         """Return one row of symbols for each root, chain type and expiration cycle."""
@@ -294,20 +292,20 @@ class OptionChains(Handlers):
 
     def _chains(self, request: ParsedRequest) -> Iterator[list[wires.EquityOptionWire]]:
         """Yield the options on the underlying by root, chain type and expiration cycle."""
-        table, positions = self._found(request)
+        table, listed = self._found(request)
 
         def chain(option: wires.EquityOptionWire) -> tuple[Any, ...]:
             return option.root_symbol, option.option_chain_type, option.expiration_type, option.settlement_type
 
-        for _, options in groupby(sorted(map(table.wire, positions), key=chain), key=chain):
+        for _, options in groupby(sorted(map(table.render, listed), key=chain), key=chain):
             yield list(options)
 
-    def _found(self, request: ParsedRequest) -> tuple[RowTable[Instrument], list[int]]:
-        """Return a table with the positions of the options on the underlying; 404 without any."""
+    def _found(self, request: ParsedRequest) -> tuple[RowTable[Instrument], list[Instrument]]:
+        """Return the options on the underlying with their table; 404 without any."""
         today, symbol = local_date(request.now), request.path["symbol"]
         table = self._catalogue.options_on(symbol)
-        positions = table.select(range(len(table)), lambda row: row.underlying == symbol and not row.has_expired(today))
-        return table, found(positions or None, "option chain")
+        options = [row for row in table.definitions if row.underlying == symbol and not row.has_expired(today)]
+        return table, found(options or None, "option chain")
 
 
 def _deliverables(option: wires.EquityOptionWire) -> list[wires.DeliverableWire]:

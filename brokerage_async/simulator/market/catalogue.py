@@ -664,8 +664,8 @@ class Catalogue:
         """Return a table that holds all options on an equity, listed or made now, beside others. Expired ones, too."""
         return self.equity_options if underlying in self.optioned else self._made_chain(underlying)
 
-    def options(self, symbols: Iterable[str]) -> Iterator[tuple[RowTable[Instrument], int]]:
-        """Yield the equity options of some symbols that are listed or belong to a chain, as table and position."""
+    def options(self, symbols: Iterable[str]) -> Iterator[tuple[RowTable[Instrument], Instrument]]:
+        """Yield the equity options of some symbols that are listed or belong to a chain, each with its table."""
         by_table: dict[RowTable[Instrument], list[str]] = {}
         for symbol in symbols:
             parsed = parse_occ(symbol)
@@ -673,7 +673,7 @@ class Catalogue:
             table = self.equity_options if equity is None else self.options_on(equity.symbol)
             by_table.setdefault(table, []).append(symbol)
         for table, found in by_table.items():
-            yield from ((table, position) for position in table.positions(found))
+            yield from ((table, option) for option in table.find(found))
 
     def equity_of_root(self, root: str) -> EquityDefinition | None:
         slashed = (equity for equity in KNOWN_EQUITIES.values() if equity.root == root)

@@ -10,9 +10,7 @@ from importlib.resources import files
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import attrs
-import msgspec
 
-from ..._generated.converters import Wire
 from ..._generated.models import InstrumentCollection, InstrumentType, OptionType
 from ..api.wire import dumps
 from .calendar import local_epoch
@@ -180,36 +178,25 @@ T = TypeVar("T", bound=Any)
 class RowTable(Generic[T]):
     """Definitions by symbol. Each is rendered at first use, as a wire struct or its JSON, and kept."""
 
-    def __init__(self, definitions: Sequence[T], render: Callable[[T], Wire | msgspec.Raw]) -> None:
+    def __init__(self, definitions: Sequence[T], render: Callable[[T], Any]) -> None:
         self.definitions = definitions
-        self._render = render
+        self.render = render
         self._index: dict[str, int] = {each.symbol: n for n, each in enumerate(definitions)}
-        self._rows: list[bytes | None] = [None] * len(definitions)
-
-    def __len__(self) -> int:
-        return len(self.definitions)
+        self._rows: dict[str, bytes] = {}
 
     def get(self, symbol: str) -> T | None:
         position = self._index.get(symbol)
         return None if position is None else self.definitions[position]
 
-    def positions(self, symbols: Iterable[str] | None) -> Sequence[int]:
-        """Return the positions of known symbols, each once, in the order of the table. All for None."""
-        index = self._index
+    def find(self, symbols: Iterable[str] | None) -> Sequence[T]:
+        """Return the definitions of known symbols, each once, in the order of the table. All for None."""
         if symbols is None:
-            return range(len(self.definitions))
-        return sorted({index[symbol] for symbol in symbols if symbol in index})
+            return self.definitions
+        positions = {self._index[symbol] for symbol in symbols if symbol in self._index}
+        return [self.definitions[position] for position in sorted(positions)]
 
-    def select(self, positions: Iterable[int], keep: Callable[[T], bool]) -> list[int]:
-        definitions = self.definitions
-        return [position for position in positions if keep(definitions[position])]
-
-    def wire(self, position: int) -> Any:
-        """Return the wire struct of the row at a position, not kept."""
-        return self._render(self.definitions[position])
-
-    def row(self, position: int) -> bytes:
-        row = self._rows[position]
-        if row is None:
-            row = self._rows[position] = dumps(self._render(self.definitions[position]))
-        return row
+    def row(self, definition: T) -> bytes:
+        symbol = definition.symbol
+        if symbol not in self._rows:
+            self._rows[symbol] = dumps(self.render(definition))
+        return self._rows[symbol]

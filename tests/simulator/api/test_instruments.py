@@ -196,7 +196,7 @@ def test_chains_of_each_form_hold_the_options_that_have_not_expired_on_shares_th
     shares = {row["symbol"]: row for row in chains.rows("/instruments/equities?per-page=200")}
     optionable = {symbol for symbol, row in shares.items() if row.get("option-tick-sizes")}
     assert {"GONE", "BRK/A"} == shares.keys() - optionable
-    assert optionable == {symbol for symbol in shares if chains.state.catalogue.options_on(symbol)}
+    assert optionable == {symbol for symbol in shares if chains.state.catalogue.options_on(symbol).definitions}
 
 
 def test_chains_beyond_the_list_are_made_when_requested() -> None:

@@ -81,7 +81,7 @@ def test_products_are_complete_and_the_large_chain_comes_first() -> None:
 
 
 def rows_of(chain: FutureOptionChain) -> list[Any]:
-    return [json.loads(row) for row in map(chain.table.row, range(len(chain.table)))]
+    return [json.loads(row) for row in map(chain.table.row, chain.table.definitions)]
 
 
 def test_codes_of_an_expiration() -> None:
