@@ -131,12 +131,9 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
             InvalidRequestError: the service does not know a symbol.
         """
         self._link.check_loop()
+        names = _check_symbols(symbols)
         async with self._changing:
-            found = await streamer_symbols(self._access.endpoints, symbols, self._symbols)
-            self._symbols |= found
-            for given, streamer in found.items():
-                self._given.setdefault(streamer, given)
-            self._link.add(self._sink, self._plan.of(found.values(), self._access.now()))
+            await self._add(names)
         return self
 
     async def remove(self, symbols: Iterable[str]) -> Self:
@@ -205,9 +202,17 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
     async def _begin(self) -> None:
         if self._pending is not None:
             self._access.session.engine.enter()
-            await self.add(self._pending)
-            self._pending = None
+            async with self._changing:
+                await self._add(self._pending or ())  # those that were not removed while this waited
+                self._pending = None
         await super()._begin()
+
+    async def _add(self, symbols: Iterable[str]) -> None:
+        found = await streamer_symbols(self._access.endpoints, symbols, self._symbols)
+        self._symbols |= found
+        for given, streamer in found.items():
+            self._given.setdefault(streamer, given)
+        self._link.add(self._sink, self._plan.of(found.values(), self._access.now()))
 
 
 @attrs.frozen(kw_only=True)

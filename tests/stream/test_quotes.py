@@ -75,6 +75,22 @@ async def test_symbol_that_is_removed_while_it_is_looked_up_is_not_subscribed(si
 
 
 @in_world
+async def test_symbol_that_is_removed_before_a_waiting_task_begins_is_not_subscribed(
+    sim: Simulator, client: Client
+) -> None:
+    future, *_ = [each.symbol async for each in client.instruments.futures()]
+    sim.latency = 1
+    stream, wanted = client.stream.quotes([future, "AAPL"]), ["MSFT"]
+    changes = [stream.ready(), stream.remove([future, "AAPL"]), stream.ready(), stream.add(wanted)]
+    tasks = [asyncio.ensure_future(change) for change in changes]
+    await asyncio.sleep(0.5)
+    wanted.clear()  # the caller's list is free after the call
+    await asyncio.gather(*tasks)
+    assert dict(stream.symbols) == {"MSFT": "MSFT"}
+    await stream.aclose()
+
+
+@in_world
 async def test_later_consumer_gets_the_last_quote_at_once(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.quotes(["AAPL", "SPY"])) as first:
         await drain(first)
