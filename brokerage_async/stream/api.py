@@ -200,7 +200,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         return Batches(self._begin, sink, tape, 1.0 if seconds is None and rows is None else seconds)
 
     async def _begin(self) -> None:
-        if self._pending is not None:
+        if self._pending is not None and not self._sink.is_closed:
             self._access.session.engine.enter()
             async with self._changing:
                 await self._add(self._pending or ())  # those that were not removed while this waited

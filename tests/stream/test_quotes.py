@@ -41,6 +41,9 @@ async def test_symbols_of_the_rest_api_are_translated_or_refused(client: Client)
         assert symbols(await drain(stream)) >= {"AAPL", "BTC/USD:CXTALP", future.streamer_symbol}
     with pytest.raises(errors.InvalidRequestError, match="unknown symbols, or without a streamer symbol: /NOPEZ6"):
         await anext(client.stream.quotes(["/NOPEZ6"]))
+    closed = client.stream.quotes(["/NOPEZ6"])
+    await closed.aclose()
+    await raised_by(anext(closed), StopAsyncIteration)  # nothing is looked up
 
 
 @in_world
