@@ -114,6 +114,8 @@ class MarketHours:
                     raise
                 logger.warning("reading the market timetable failed: %s", type(error).__name__)
                 self._stale_at = clock() + self.RETRY_DELAY
+                if all(each.at <= self._now() for each in boundaries(self._sessions or ())):
+                    self._sessions = None  # it is over: this machine may have slept for weeks
             else:
                 self._stale_at = clock() + self.REFRESH_INTERVAL
             self._read_on = self._now().date()

@@ -120,15 +120,21 @@ async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogC
 
 async def test_market_hours_after_weeks_of_sleep_know_the_day() -> None:
     """The loop's clock stands still while the machine is suspended, and the service's does not."""
-    now = new_york(date(2026, 11, 2), 3)
+    now, is_down = new_york(date(2026, 11, 2), 3), False
 
     async def read() -> list[MarketSession]:
+        if is_down:
+            raise ServerError("down", status=503)
         return timetable(*timetable_range(now))
 
     pace = MarketHours(read, trading=1, resting=60, now=lambda: now)
     assert await pace() == 60
     now = new_york(date(2026, 11, 24), 10)
     assert await pace() == 1
+    now, is_down = new_york(date(2026, 11, 25), 3), True
+    assert await pace() == 60  # the timetable of yesterday serves
+    now = new_york(date(2026, 12, 22), 10)
+    assert await pace() == 1  # it is over: not known, and taken for open
 
 
 async def test_market_hours_slow_timetable_does_not_delay_polls(caplog: pytest.LogCaptureFixture) -> None:
