@@ -168,13 +168,12 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
         route = routes[symbol]
         if sink not in route.sinks:
             route.sinks.append(sink)
+            if route.last is not None and sink.tape is None:
+                sink.put(route.last)
         if sink.tape is not None:
             sink.tape.want(feed.type, symbol)
-        if is_first or feed.is_indexed or sink.tape is not None:
-            if self._connection is not None:
-                self._connection.add([self._merged(route)])
-        elif route.last is not None:
-            sink.put(route.last)
+        if self._connection is not None and (is_first or feed.is_indexed or sink.tape is not None):
+            self._connection.add([self._merged(route)])
 
     def _unroute(self, sink: QuoteSink, subscription: Subscription) -> None:
         feed, symbol = subscription.feed, subscription.symbol

@@ -102,6 +102,8 @@ async def test_later_consumer_gets_the_last_quote_at_once(sim: Simulator, client
             assert await drain(first) == []
         sim.set_price("AAPL", 50)
         assert symbols(await drain(first)) == {"AAPL"}
+        await first.add(["AAPL"])
+        assert await drain(first) == [], "it has had that quote"
         assert len(sim.streams.sessions) == 1
 
 
