@@ -221,6 +221,10 @@ class TestFailures:
             await raised_by(tokens.get(), TokenError)
             await asyncio.sleep(0.1)
         assert len(endpoint.asked) < 50
+        tokens, endpoint = managed(*[transient() for _ in range(3)])
+        endpoint.failures[-1].retry_after = 40.0
+        error = await raised_by(tokens.get(), TokenError)
+        assert error.retry_after == 40
 
     async def test_get_rejected_credentials_are_remembered(self) -> None:
         tokens, endpoint = managed(refused(400, None), refused(400, None))
@@ -234,7 +238,8 @@ class TestFailures:
 
     async def test_get_unexpected_error_hides_its_message(self) -> None:
         broken = manager(AsyncMock(side_effect=ValueError("s3cr3t")))
-        assert "s3cr3t" not in str(await raised_by(broken.get(), TokenError, "ValueError"))
+        error = await raised_by(broken.get(), TokenError, "ValueError")
+        assert ("s3cr3t" in str(error), error.transient) == (False, True)
 
 
 class TestCode:
@@ -473,7 +478,7 @@ class SharedStore:
         raise AssertionError("a shared store is joined, not read")
 
     async def save(self, key: str, token: StoredToken) -> None:
-        self.saved.append(token.access_token.reveal())
+        self.saved.append(f"{key} {token.access_token.reveal()}")
 
     async def join(self, key: str, *, rejected: Secret | None, due: Secret | None) -> Any:
         self.joined.append((rejected, due))
@@ -494,8 +499,8 @@ async def test_store_gives_a_token_or_the_turn_to_request_one() -> None:
         (StoredToken("shared", LATE), "shared", [], [], 0),
         (Turn(), "t1", turn, [], 1),
         (Turn(StoredToken("faster", LATE)), "faster", turn, [], 1),  # its turn was late
-        (RuntimeError("gone"), "t1", [], ["t1"], 1),
-        (StoredToken("two lines\n", LATE), "t1", [], ["t1"], 1),
+        (RuntimeError("gone"), "t1", [], ["k t1"], 1),
+        (StoredToken("two lines\n", LATE), "t1", [], ["k t1"], 1),
     ]
     for answer, token, events, saved, asked in rows:
         store, endpoint = SharedStore(answer), Endpoint()
@@ -550,8 +555,9 @@ def endpoint(transport: FakeTransport, lane: Lane | None = None, **options: Any)
 
 
 async def test_call_sends_credentials_to_the_environment_and_hides_them() -> None:
-    transport = FakeTransport()
-    grant = await endpoint(transport)(GRANT)
+    transport, reported = FakeTransport(), list[Any]()
+    grant = await endpoint(transport, report=reported.append)(GRANT)
+    assert [each.outcome for each in reported] == ["success"]
     assert "t1" not in repr(grant)
     assert "s3cr3t" not in repr([(each, each.body, each.secret_body) for each in transport.received])
     (request,) = transport.token_requests
@@ -564,9 +570,11 @@ async def test_call_sends_credentials_to_the_environment_and_hides_them() -> Non
 
 @for_each("cause", [RequestNotSentError("refused"), ResponseLostError("dropped")])
 async def test_call_without_answer_is_transient(cause: Exception) -> None:
-    lane = Lane(1)
-    error = await raised_by(endpoint(FakeTransport(token_script=(cause,)), lane)(GRANT), TokenError)
+    lane, reported = Lane(1), list[Any]()
+    ask = endpoint(FakeTransport(token_script=(cause,)), lane, report=reported.append)
+    error = await raised_by(ask(GRANT), TokenError)
     assert (error.transient, type(error.__cause__), lane.in_flight) == (True, type(cause), 0)
+    assert [each.outcome for each in reported] == ["transient"]
 
 
 @for_each("headers, expected", [({}, None), ({"retry_after": "5"}, 5), ({"retry_after": "99"}, 30)])
@@ -599,6 +607,8 @@ async def test_call_refused_says_what_to_check() -> None:
         (fail(400, "invalid_client"), None, "client_secret"),
         (fail(401, "unauthorized"), None, "base_url, which has the path '/v1'"),
     ):
-        ask = endpoint(FakeTransport(token_script=(answer,)))
+        reported = list[Any]()
+        ask = endpoint(FakeTransport(token_script=(answer,)), report=reported.append)
         error = await raised_by(ask(attrs.evolve(GRANT, client_id=client_id)), TokenError)
         assert (error.message.partition(": check ")[2], error.transient) == (advice, False)
+        assert [each.outcome for each in reported] == ["refused"]

@@ -128,12 +128,17 @@ async def test_where_selects_and_a_component_selects_its_complex_order(here: Flo
     def stop(each: Order) -> bool:
         return each.order_type == "Stop"
 
-    one, other = await place(here, "one", "other")
+    old, one, other = await place(here, "old", "one", "other")
+    await here.entry.cancel(here.account, old, wait=True)
+    await asyncio.sleep(60)
+    assert set(await here.entry.cancel_all(here.account, where=lambda each: each.id in (old, other))) == {other}
+    [other] = await place(here, "another")
     await here.entry.place_complex(here.account, bracket_order("bracket"))
     result = await here.entry.cancel_all(here.account, where=lambda each: each.id == other)
     assert (set(result), here.status(one)) == ({other}, "Live")
     result = await here.entry.cancel_all(here.account, where=stop)
     assert (len(result), here.status(one)) == (4, "Live")
+    await raised_by(here.entry.cancel_all(here.account, where=5), ConfigurationError, "where must be")  # type: ignore[arg-type]
     with pytest.raises(InvalidRequestError, match="where must be None with flatten"):
         await here.entry.cancel_all(here.account, where=stop, flatten=True)
     async with here.sim.client(transport=here.sim.transport(), read_only=True) as client:

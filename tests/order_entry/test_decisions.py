@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async._generated.models import ComplexOrder, ComplexOrderType, Order, OrderStatus
+from brokerage_async._generated.models import ComplexOrder, ComplexOrderType, Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.order_entry import decisions
 from brokerage_async.order_entry.decisions import DeliveryOutcome, Poll, ReconcilePolicy, SearchResult, Step
-from brokerage_async.order_entry.results import Outcome
+from brokerage_async.order_entry.results import ChangeOutcome, Outcome
 from brokerage_async.protocol.order_status import TERMINAL
 from tests.protocol.values import raised
 from tests.tables import for_each
@@ -146,6 +146,37 @@ def test_what_an_order_says_about_its_cancellation_and_its_replacement(
     seen = Order(status=OrderStatus(status) if status else None, replacing_order_id=successor)
     assert says(seen) is shown
     assert says(seen, settled=True) is settled
+
+
+APPLIED, FILLED, NOT_REPLACED = ChangeOutcome.APPLIED, ChangeOutcome.FILLED, ChangeOutcome.REFUSED
+PART = (OrderLeg(fills=(Fill(quantity=Decimal(1)),)),)
+
+
+@for_each(
+    "new, original, shown, settled",
+    [
+        *(((status, ()), None, APPLIED, APPLIED) for status in ("Live", "Filled", "Cancel Requested")),
+        *(((status, PART), None, APPLIED, APPLIED) for status in ("Cancelled", "Contingent")),
+        *(((status, ()), None, None, None) for status in ("Contingent", "Received", "Rejected", "Cancelled")),
+        *(((waits, ()), ("Live", legs), None, None) for waits in ("Contingent", "Received") for legs in ((), PART)),
+        *((("Contingent", ()), (over, ()), APPLIED, APPLIED) for over in ("Cancelled", "Expired")),
+        (("Contingent", ()), ("Cancelled", PART), None, None),
+        (("Contingent", ()), ("Filled", ()), FILLED, FILLED),
+        (("Rejected", ()), ("Cancelled", ()), APPLIED, APPLIED),
+        (("Rejected", ()), ("Filled", ()), FILLED, FILLED),
+        *((("Rejected", ()), (status, PART), FILLED, FILLED) for status in ("Live", "Cancelled")),
+        (("Rejected", ()), ("Expired", ()), NOT_REPLACED, NOT_REPLACED),
+        (("Rejected", ()), ("Live", ()), None, NOT_REPLACED),
+    ],
+)
+def test_what_a_new_order_and_its_original_say_about_the_replacement(
+    new: Any, original: Any, shown: ChangeOutcome | None, settled: ChangeOutcome | None
+) -> None:
+    successor, replaced = (each and Order(status=OrderStatus(each[0]), legs=each[1]) for each in (new, original))
+    assert decisions.replacement_shown(successor, replaced) is shown
+    assert decisions.replacement_shown(successor, replaced, settled=True) is settled
+    lived = attrs.evolve(successor, live_at=datetime(2026, 6, 10, tzinfo=UTC))
+    assert decisions.replacement_shown(lived, replaced) is APPLIED
 
 
 def test_what_a_complex_order_says_about_its_edit() -> None:

@@ -13,7 +13,7 @@ from brokerage_async import models, tickets
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderRefusedError
 from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement, exposure
-from brokerage_async.order_entry.exposure import held_by, shows_quantity, underlying_of, usage_of, value_of
+from brokerage_async.order_entry.exposure import UNLISTED, held_by, shows_quantity, underlying_of, usage_of, value_of
 from tests import trading
 from tests.http.calls import raised_by
 from tests.protocol.values import raised
@@ -86,10 +86,12 @@ async def test_caps_stop_the_orders_that_pass_them(
 
 async def test_cap_is_free_again_when_its_window_has_passed(here: Floor) -> None:
     entry = guarded(here, max_value_per_minute=100, max_value_per_day=150)
-    first = (await entry.place(here.account, buy(10))).require()
+    first = (await entry.place(here.account, buy(9))).require()
+    await asyncio.sleep(5)
+    (await entry.place(here.account, buy(1))).require()
     refused = await entry.place(here.account, buy(5))
     assert stopped_by(refused) == "max_value_per_minute"
-    free_at = first.opened_at.timestamp() + 60
+    free_at = first.opened_at.timestamp() + 60  # the last of the earlier orders need not be waited for
     assert refused.error.retry_after == pytest.approx(free_at - here.sim.clock.now(), abs=1)
     assert "100 of 100 dollars are used, this one needs 50: free again at 20" in refused.error.message
     await asyncio.sleep(refused.error.retry_after)
@@ -269,6 +271,10 @@ async def test_net_position_counts_positions_and_working_orders_at_worst(here: F
     ):  # fmt: skip
         placement = await entry.place(here.account, ticket)
         assert ("" if placement.outcome is PLACED else stopped_by(placement)) == stopped, ticket
+    (await entry.cancel_all(here.account))
+    assert stopped_by(await entry.place(here.account, buy(6))) == "max_net_quantity"  # the lists may lag behind
+    await asyncio.sleep(UNLISTED.total_seconds())
+    (await entry.place(here.account, buy(5))).require()
     here.sim.faults.add("GET", "/positions", "status(500)", times=9)
     unread = await entry.place(here.account, buy(1, symbol="MSFT"))
     assert stopped_by(unread) == "max_net_quantity"
@@ -432,7 +438,9 @@ async def test_values_that_make_no_sense_are_refused(here: Floor) -> None:
         {"halt_after_refusals": (0, 60)}, {"halt_after_refusals": (1, -1)},
     ):  # fmt: skip
         raised(ConfigurationError, OrderGuard, match=f"OrderGuard.{next(iter(values))}", **values)
-    assert OrderGuard(max_order_value="1.50").max_order_value == Decimal("1.50")
+    for cap in ("max_order_value", "max_order_quantity", "max_value_per_minute", "max_value_per_day", "max_net_quantity"):
+        assert getattr(OrderGuard(**{cap: "1.50"}), cap) == Decimal("1.50"), cap
+    assert OrderGuard(halt_after_unknown=(1, 86_400)).halt_after_unknown == (1, 86_400)
     with pytest.raises(ConfigurationError, match="guard must be an OrderGuard"):
         here.client.order_entry(MemoryJournal(), guard={"max_order_value": 1})  # type: ignore[arg-type]
     await here.entry.halt("all")

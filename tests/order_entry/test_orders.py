@@ -58,6 +58,7 @@ DIFFERENCES: list[tuple[dict[str, Any], str | None]] = [
     *(({"legs": (FIRST, each)}, "legs") for each in (OTHER, MORE, leg("Sell to Close"), leg("Sell"))),
     *(({"legs": (FIRST, each)}, None) for each in (PLAIN, leg("Buy to Close"))),
     ({"legs": (models.OrderLeg(), models.OrderLeg())}, None),
+    ({"legs": (FIRST, attrs.evolve(SECOND, symbol=None))}, None),
     ({"edited": True, "price": Decimal(9), "legs": (FIRST, MORE)}, None),
     ({"edited": True, "replacing_order_id": "7", "price": Decimal(9)}, "price"),
     ({"replaces_order_id": "7", "order_type": models.OrderType.MARKET}, None),

@@ -170,6 +170,14 @@ ROWS: list[tuple[dict[str, Any], Any, tuple[DeliveryOutcome, str | None] | None]
 ]
 
 
+TEXTS = {  # code, and whether it could be read
+    ("preflight_errors", True): "the dry-run found errors",
+    ("preflight_errors", False): "the dry-run found errors, in an unreadable form",
+    ("preflight_warnings", True): "the dry-run warned, and these warnings are not allowed",
+    ("preflight_warnings", False): "the dry-run warned, in an unreadable form",
+}
+
+
 @for_each("answer, allowed, stops", ROWS)
 def test_rejection_of_each_answer(answer: dict[str, Any], allowed: Any, stops: Any) -> None:
     preview = models.converter.structure(answer, models.PlacedOrderResponse)
@@ -179,6 +187,8 @@ def test_rejection_of_each_answer(answer: dict[str, Any], allowed: Any, stops: A
         return
     assert (stopped.outcome, stopped.error.operation) == (stops[0], "complex_orders.dry_run")
     assert stops[0] is NOT_SENT or stopped.error.code == stops[1]
+    if stops[1] is not None:
+        assert stopped.error.message == TEXTS[stops[1], bool(preview.errors or preview.warnings)]
     assert is_blank(preview) is (stops[0] is NOT_SENT)
     assert is_blank(preview) is ("the order was not submitted" in str(stopped.error))
     if DETAIL in answer.values():

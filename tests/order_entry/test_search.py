@@ -34,6 +34,7 @@ from tests.trading import Bells, cancelled
 pytestmark = pytest.mark.virtual_time
 
 LIVE, FILLED, CANCELLED = models.OrderStatus.LIVE, models.OrderStatus.FILLED, models.OrderStatus.CANCELLED
+CONTINGENT = models.OrderStatus.CONTINGENT
 FILLED_LEGS = (models.OrderLeg(symbol="AAPL", fills=(models.Fill(fill_id="1", quantity=Decimal(1)),)),)
 NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
 COUNTED = models.Pagination(total_items=0)
@@ -124,8 +125,8 @@ async def test_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() ->
     found = await searching(Account([[]], [[nameless, carrier(1, price=Decimal(10))]]), attempts=2).poll(["a"])
     assert found.orders["a"].id == "1"
     # One that was to replace another and never worked is no sign of ours, and one that has worked is.
-    for shown, is_ours in ((), False), ({"live_at": NOW}, True), ({"legs": FILLED_LEGS}, True):
-        account = Account([[carrier(2, replaces_order_id="9", **dict(shown) | {"status": CANCELLED})]], [[]])
+    for shown, is_ours in ((), False), ({"status": CONTINGENT}, False), ({"live_at": NOW}, True), ({"legs": FILLED_LEGS}, True):
+        account = Account([[carrier(2, replaces_order_id="9", **{"status": CANCELLED} | dict(shown))]], [[]])
         assert bool((await searching(account).poll(["a"])).orders) is is_ours, shown
     # A service in disorder: each of two orders names the other one as its predecessor.
     circle = [carrier(1, replaces_order_id="2"), carrier(2, replaces_order_id="1")]

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import repeat
 from typing import Any
 
+import attrs
 import pytest
 
 from brokerage_async.errors import InvalidRequestError
@@ -61,7 +62,8 @@ async def test_each_price_is_tried_and_what_remains_is_cancelled(here: Floor) ->
             yield price
 
     await here.entry.place(here.account, order("other"))
-    placement = await worked(here, prices())
+    ticket = attrs.evolve(order("worked"), price=Decimal(9))  # the first price counts
+    placement = await here.entry.work(here.account, ticket, prices(), every=EVERY)
     assert (placement.outcome, state_of(placement)) == (Outcome.PLACED, "Cancelled at 12.00")
     assert [each.price for each in placement.replaced] == LADDER[:2]
     assert prices_of(here) == LADDER
@@ -71,6 +73,7 @@ async def test_each_price_is_tried_and_what_remains_is_cancelled(here: Floor) ->
     assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
     assert [str(each.status) for each in here.orders("other")] == ["Live"]
     assert len(here.wire.bodies["orders.submit"]) == 2
+    assert here.sim.ledger.count("orders.get") == 0  # the lists show what is to be replaced
 
 
 async def test_partial_fills_stay_counted_and_the_rest_is_worked_on(here: Floor) -> None:

@@ -107,7 +107,9 @@ def test_a_walk_holds_a_bounded_number_of_rows_and_ends_where_only_values_change
         assert len(detector._recent) <= 50 + 10
     assert len(detector._pages) <= 6
     pages = [[Row("1", note=str(number))] for number in range(200)]
-    raised(ResponseDecodeError, walk, pages, rows_by("id"), match="100 pages in a row held nothing new")
+    endless = raised(ResponseDecodeError, walk, pages, rows_by("id"), match="100 pages in a row held nothing new")
+    assert endless.json_path == "$.data.items"
+    assert str(endless).count("$.data.items: 100") == 1
 
 
 def test_total_that_changes_is_a_disagreement_and_warned_of_once(detector: DriftDetector[Row], caplog: Any) -> None:

@@ -94,7 +94,7 @@ class TestPaths:
             assert raised(InvalidRequestError, target, path={"symbol": value}).operation == "metrics.dividends"
 
     def test_only_short_plain_strings_are_remembered(self) -> None:
-        assert is_cacheable({"symbol": "AAPL", "account": "5WT00001"})
+        assert is_cacheable({"symbol": "A" * 256, "account": "5WT00001"})
         for value in ("A" * 257, Mixed.ONE, 1, True, None, ["AAPL"]):
             assert not is_cacheable({"account": "5WT00001", "symbol": value})
 
