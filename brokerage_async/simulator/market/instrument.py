@@ -196,7 +196,7 @@ class RowTable(Generic[T]):
         return [self.definitions[position] for position in sorted(positions)]
 
     def row(self, definition: T) -> bytes:
-        symbol = definition.symbol
-        if symbol not in self._rows:
-            self._rows[symbol] = dumps(self.render(definition))
-        return self._rows[symbol]
+        row = self._rows.get(symbol := definition.symbol)
+        if row is None:
+            row = self._rows[symbol] = dumps(self.render(definition))
+        return row
