@@ -1,20 +1,15 @@
-"""What bulk fetches and pages cost, beside the ideal, bare aiohttp and a peer SDK, in one run.
+"""What bulk fetches and pages cost, beside the ideal and bare aiohttp, in one run.
 
-    python -m benchmarks.bulk [--rounds 7] [--rows 1000000] [--kills 20] [--only pages ...]
+    python -m benchmarks.bulk [--rounds 7] [--rows 1000000] [--only pages ...]
 
 The simulated service runs in a separate process. Contenders alternate round by round, so that a noisy machine
-troubles all alike. What counts is the median of the ratios. Memory is measured over a million rows, and the console's
-fetch is killed at random moments.
+troubles all alike. What counts is the median of the ratios. Memory is measured over a million rows.
 """
 
 import asyncio
 import gc
 import math
-import os
-import random
-import signal
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -93,26 +88,6 @@ async def work(service: Service, rounds: int) -> Result:
     return result(title, ratios(taken["ours"], taken["bare"]), bound=1.5, note=note)
 
 
-async def peer(service: Service, rounds: int) -> Result:
-    from tastytrade import Session
-    from tastytrade.instruments import Equity
-
-    per_page = SYMBOLS // 25
-    sdk = Session(*(service.environ[f"BROKERAGE_{name}"] for name in ("CLIENT_SECRET", "REFRESH_TOKEN")), is_test=True)
-    sdk._client.base_url = service.environ["BROKERAGE_BASE_URL"]
-    async with Client.from_env() as client, sdk:
-
-        async def theirs() -> None:
-            assert len(await Equity.get(sdk, [], per_page=per_page, page_offset=None)) == SYMBOLS
-
-        async def ours() -> None:
-            assert len(await client.instruments.equities(per_page=per_page).prefetch(8).collect()) == SYMBOLS
-
-        taken = await turns({"ours": ours, "peer": theirs}, max(3, rounds // 2), clock=time.perf_counter)
-    note = f"{statistics.median(taken['ours']):.2f} s and {statistics.median(taken['peer']):.2f} s"
-    return result("25 pages of equities, wall, x peer SDK", ratios(taken["ours"], taken["peer"]), bound=0.25, note=note)
-
-
 async def throttled(service: Service, rounds: int) -> Result:
     service.set(rate_limit=20)
     sent = []
@@ -159,59 +134,16 @@ def memory(rows: int) -> Iterator[Result]:
             yield result(f"{rows:,} rows in {name}: growth", [grown], bound=40, unit="MB")
 
 
-async def killed(service: Service, count: int) -> Result:
-    """Kill the console's fetch at random moments, and compare its file after a rerun with an uninterrupted run's."""
-    service.set(latency=0.02)
-    chance = random.Random(1)
-    same = 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "symbols").write_text("\n".join(service.symbols[:2_000]))
-
-        async def run(out: str, seconds: float | None = None) -> int:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "brokerage_async", "fetch", "equities", "--batch-size", "20",
-                "--symbols", folder / "symbols", "--out", folder / out, stderr=asyncio.subprocess.DEVNULL,
-            )  # fmt: skip
-            try:
-                return await asyncio.wait_for(process.wait(), seconds)
-            except TimeoutError:
-                process.send_signal(signal.SIGKILL)
-                return await process.wait()
-
-        durations = {}
-        for suffix in ("jsonl", "csv", "parquet"):
-            started = time.perf_counter()
-            assert await run(f"whole.{suffix}") == 0
-            durations[suffix] = time.perf_counter() - started
-        expected = {*os.listdir(folder)}
-        for number in range(count):
-            suffix = list(durations)[number % 3]
-            out = f"killed-{number}.{suffix}"
-            expected.add(out)
-            while await run(out, chance.uniform(0.3, 0.95) * durations[suffix]) != -signal.SIGKILL:
-                (folder / out).unlink()  # it was done before
-            assert await run(out) == 0
-            same += (folder / out).read_bytes() == (folder / f"whole.{suffix}").read_bytes()
-        left = {*os.listdir(folder)} - expected
-    note = f"{same} of {count} the same; left behind: {', '.join(left) or 'nothing'}"
-    return result("fetch killed at random moments: files that differ", [count - same], bound=0, unit="files", note=note)
+MEASURES = {"pages": pages, "symbols": symbols, "work": work, "throttled": throttled}
 
 
-MEASURES = {"pages": pages, "symbols": symbols, "work": work, "peer": peer, "throttled": throttled}
-
-
-def measure(
-    rounds: int = 7, rows: int = 1_000_000, kills: int = 20, only: Sequence[str] = (*MEASURES, "memory", "kills")
-) -> Iterator[Result]:
+def measure(rounds: int = 7, rows: int = 1_000_000, only: Sequence[str] = (*MEASURES, "memory")) -> Iterator[Result]:
     """Measure each part that is asked for."""
     with simulated(SYMBOLS, SYMBOLS) as service:
         for name, part in MEASURES.items():
             if name in only:
                 service.set(latency=LATENCY)
                 yield asyncio.run(part(service, rounds))
-        if "kills" in only:
-            yield asyncio.run(killed(service, kills))
     if "memory" in only:
         yield from memory(rows)
 
