@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from codegen.template import from_template
 
 from .rounds import Result
 
@@ -62,20 +63,11 @@ def write() -> None:
         run["results"] = [Result(**each) for each in run["results"]]
     waiting = json.loads(WAITING.read_text())
     described = {"runs": runs, "waiting": waiting, "contenders": CONTENDERS, "median": statistics.median}
-    (HERE / "RESULTS.md").write_text(_made("RESULTS.md", {**described, "min": min, "max": max}))
-    (HERE / "results.svg").write_text(_made("bars.svg", _costs(runs[0]["results"], runs[0]["python"])))
-    (HERE / "waiting.svg").write_text(_made("bars.svg", _waited(waiting)))
-
-
-def _made(template: str, values: dict[str, Any]) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=template.endswith("svg"),
-    )
-    return environment.get_template(f"{template}.jinja2").render(values)
+    files = {"RESULTS.md": ("RESULTS.md", {**described, "min": min, "max": max})}
+    files["results.svg"] = "bars.svg", _costs(runs[0]["results"], runs[0]["python"])
+    files["waiting.svg"] = "bars.svg", _waited(waiting)
+    for name, (template, values) in files.items():
+        (HERE / name).write_text(from_template(template, values, HERE / "templates"))
 
 
 def _costs(results: Sequence[Result], python: str) -> dict[str, Any]:
