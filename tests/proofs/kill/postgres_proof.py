@@ -19,8 +19,8 @@ from brokerage_async.journal import PostgresJournal
 from tests import journal_servers
 from tests.lossy_proxy import LossyProxy, at_random
 from tests.processes import DRIVER, Crowd, crowd, preload
-from tests.proofs.kill.scripted_brokerage import LEASE, ScriptedBrokerage
-from tests.proofs.kill.sharing_worker import Report, Share, work
+from tests.proofs.kill.scripted_brokerage import ScriptedBrokerage
+from tests.proofs.kill.sharing_worker import LEASE, Report, Share, work
 from tests.proofs.kill.verdict import judge
 
 WORKERS = 3

@@ -12,15 +12,18 @@ from brokerage_async import Client, Environment, Limits, RetryPolicy, StaticToke
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import JournalError, PostgresJournal
 from brokerage_async.order_entry import OrderEntry, OrderGuard, Placement, ReconcilePolicy
-from tests.proofs.kill.scripted_brokerage import LEASE, VISIBLE
 
+LEASE = 3.0
+"""Lease of the workers: some waits that a 429 asks for are longer, by far."""
+VISIBLE = 0.5
+"""Seconds within which the brokerage lists an order."""
 POLICY = ReconcilePolicy(visibility_delay=VISIBLE + 0.7, first=0.05, max_interval=0.3, give_up=30)
 AT_ONCE = 12
 NEIGHBOURS = 24
 """So many orders lie together in the list of every worker, in another order each: workers meet, but at random."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.15
 """Seconds between two placements of the same order, on average."""
-PRICE = 10
+QUANTITY, PRICE = 10, 10
 FINAL = ("placed", "refused")
 
 
@@ -75,7 +78,7 @@ async def work(channel: Connection, share: Share) -> None:
         return Report(share.sender, *name, placement.outcome.value, began, time.monotonic(), order_id)
 
     async def place(entry: OrderEntry, account: str, identifier: str) -> Report:
-        ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price=PRICE)
+        ticket = tickets.limit(tickets.buy_to_open("AAPL", QUANTITY), price=PRICE)
         began = time.monotonic()
         try:
             order = attrs.evolve(ticket, external_identifier=identifier)
@@ -105,7 +108,7 @@ async def work(channel: Connection, share: Share) -> None:
             await see_through(entry, account, identifier)
 
     async with client, PostgresJournal(share.dsn, timeout=3) as journal:
-        guard = OrderGuard(max_value_per_day=PRICE * share.cap) if share.cap else None
+        guard = OrderGuard(max_value_per_day=QUANTITY * PRICE * share.cap) if share.cap else None
         entry = OrderEntry(client, journal, guard=guard, reconcile=POLICY, lease=LEASE)
         async with asyncio.TaskGroup() as tasks:
             for _ in range(AT_ONCE):

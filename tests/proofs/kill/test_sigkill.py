@@ -21,8 +21,7 @@ from tests import journal_servers
 from tests.journal_servers import Durable
 from tests.processes import DRIVER, Service, crowd, preload
 from tests.proofs.kill import worker
-from tests.proofs.kill.scripted_brokerage import BookedOrder
-from tests.proofs.kill.verdict import judge
+from tests.proofs.kill.verdict import BookedOrder, judge
 from tests.proofs.kill.worker import POINTS, Job
 from tests.seeded import play_drawn
 from tests.trading import SMALL, order
@@ -67,7 +66,7 @@ async def check_books(sim: Simulator, job: Job) -> int:
     books = defaultdict[tuple[str, str], list[BookedOrder]](list)
     for each in sim.ledger.orders(account_number=job.service.account):
         name = job.service.account, each.external_identifier or ""
-        books[name].append(BookedOrder(each.order_id, *name, sender="a worker", arrived=0.0, fields={}))
+        books[name].append(BookedOrder(each.order_id, *name, sender="a worker", arrived=0.0))
     async with job.journal.open() as journal:
         entries = await journal.entries("sandbox")
     assert judge(books, entries, reports=()) == []

@@ -3,9 +3,8 @@
 from datetime import UTC, datetime
 
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry
-from tests.proofs.kill.scripted_brokerage import BookedOrder
 from tests.proofs.kill.sharing_worker import Report
-from tests.proofs.kill.verdict import judge
+from tests.proofs.kill.verdict import BookedOrder, judge
 from tests.tables import for_each
 
 ACCOUNT, NAME = "A1", "one"
@@ -13,7 +12,7 @@ KEY = (ACCOUNT, NAME)
 
 
 def booked(order_id: str = "7", *, sender: str = "worker/0", arrived: float = 5.0) -> BookedOrder:
-    return BookedOrder(order_id, ACCOUNT, NAME, sender, arrived, {})
+    return BookedOrder(order_id, ACCOUNT, NAME, sender, arrived)
 
 
 def entry(state: EntryState = EntryState.PLACED) -> JournalEntry:

@@ -2,9 +2,22 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import attrs
+
 from brokerage_async.journal import JournalEntry
-from tests.proofs.kill.scripted_brokerage import BookedOrder
 from tests.proofs.kill.sharing_worker import Report
+
+
+@attrs.frozen
+class BookedOrder:
+    """An order of the books; ``arrived`` is on the monotonic clock that all processes of the machine share."""
+
+    order_id: str
+    account: str
+    identifier: str
+    sender: str
+    arrived: float
+
 
 Books = Mapping[tuple[str, str], Sequence[BookedOrder]]
 
