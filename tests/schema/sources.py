@@ -4,35 +4,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from codegen.read.document import parse
+from codegen.read.document import Document
 
 FOLDER = Path(__file__).parents[2] / "schema"
+DOCUMENT = Document(FOLDER)
 
-
-FILES: dict[str, dict[str, Any]] = {
-    path.name: parse(path.read_text("utf-8"))
-    for path in FOLDER.glob("*.yaml")
-    if path.name != "behaviours.yaml"  # a list beside the OpenAPI document
-}
+FILES: dict[str, dict[str, Any]] = DOCUMENT.files | {}
+RECORDED: dict[str, dict[str, Any]] = FILES.pop("behaviours.yaml")["behaviours"]
+"""Recorded behaviours, a list beside the OpenAPI document."""
 ROOT = FILES.pop("openapi.yaml")
-
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     name: schema for content in FILES.values() for name, schema in content["schemas"].items()
 }
 
-
-def target(reference: str) -> Any:
-    """Return the target of an absolute reference such as ``orders.yaml#/paths/AccountOrders``."""
-    file, _, pointer = reference.partition("#/")
-    section, name = pointer.split("/")
-    return FILES[file][section][name]
+OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    operation.value["operationId"]: (f"{method.upper()} {path}", operation.value)
+    for path, item in DOCUMENT.root().items("paths")
+    for method, operation in item.items()
+    if not method.startswith("x-")
+}
+"""All operations, with method and path."""
 
 
 def resolved(node: dict[str, Any]) -> dict[str, Any]:
     """Return a parameter or response, behind its reference if it is one."""
-    found: dict[str, Any] = target(node["$ref"]) if "$ref" in node else node
-    return found
+    return DOCUMENT.resolve(DOCUMENT.root(), node["$ref"]).members if "$ref" in node else node
 
 
 def walk(node: Any) -> Iterator[dict[str, Any]]:
@@ -41,12 +38,3 @@ def walk(node: Any) -> Iterator[dict[str, Any]]:
         yield node
     for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
         yield from walk(child)
-
-
-OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    operation["operationId"]: (f"{method.upper()} {path}", operation)
-    for path, item in ROOT["paths"].items()
-    for method, operation in target(item["$ref"]).items()
-    if not method.startswith("x-")
-}
-"""All operations, with method and path."""

@@ -200,38 +200,15 @@ def sent_by(operation: str, name: str) -> Any:
 NEW = sent_by("backtests.create", "pending")
 BRACKET = sent_by("complex_orders.submit", "a bracket: entry, profit and loss")
 PAIRS = sent_by("complex_orders.dry_run", "a pair with a ratio, only checked")
-BUY = BRACKET.trigger_order
-OCO = attrs.evolve(BRACKET, type=models.ComplexOrderType.OCO, trigger_order=None)
-OTO = attrs.evolve(BRACKET, type=models.ComplexOrderType.OTO)
+BUY, THRESHOLD = BRACKET.trigger_order, "ratio-price-threshold"
 
 
-@for_each("order", [BRACKET, PAIRS, OCO, OTO])
-def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrder) -> None:
-    assert problems_of(order, strict=True) == ()
-
-
-@for_each(
-    "order, change, problem",
-    [
-        (BRACKET, {"trigger_order": None}, ("required", "trigger-order")),
-        (OTO, {"trigger_order": None}, ("required", "trigger-order")),
-        (OCO, {"trigger_order": BUY}, ("forbidden", "trigger-order")),
-        (BRACKET, {"orders": [BUY]}, ("too_few_items", "orders")),
-        (OCO, {"orders": [BUY, BRACKET.orders[1], BRACKET.orders[1]]}, ("too_many_items", "orders")),
-        (OCO, {"orders": [BUY] * 2}, ("too_many_items", "orders")),
-        (OTO, {"orders": [BUY] * 4}, ("too_many_items", "orders")),
-        (PAIRS, {"ratio_price_threshold": None}, ("required", "ratio-price-threshold")),
-        (PAIRS, {"ratio_price_threshold": Decimal(0)}, ("out_of_range", "ratio-price-threshold")),
-        (BRACKET, {"trigger_order": attrs.evolve(BUY, price=None)}, ("required", "trigger-order.price")),
-    ],
-)
-def test_complex_order_that_breaks_a_rule(order: Any, change: dict[str, Any], problem: tuple[str, str]) -> None:
-    """The service and the tickets check the published rules. The client rejects only orders that cannot be intended."""
-    broken = attrs.evolve(order, **change)
-    found, refused = problems_of(broken, service=True), problems_of(broken)
-    assert problem in [(each.code, each.domain) for each in found]
-    own = [("out_of_range", "ratio-price-threshold"), ("required", "trigger-order.price")]
-    assert [(each.code, each.domain) for each in refused] == [each for each in own if each == problem]
+def test_complex_order_that_cannot_be_intended_is_refused() -> None:
+    """The service and the tickets check all other rules."""
+    unpriced = attrs.evolve(BRACKET, trigger_order=attrs.evolve(BUY, price=None))
+    free = attrs.evolve(PAIRS, ratio_price_threshold=Decimal(0))
+    for order, problem in ((unpriced, ("required", "trigger-order.price")), (free, ("out_of_range", THRESHOLD))):
+        assert [(each.code, each.domain) for each in problems_of(order)] == [problem]
 
 
 def test_leg_of_a_backtest_without_its_terms_is_refused_by_the_service() -> None:

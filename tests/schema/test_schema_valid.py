@@ -10,10 +10,9 @@ from openapi_spec_validator.readers import read_from_filename
 from brokerage_async._generated import operations as generated
 from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES
 from brokerage_async.simulator import Simulator
-from codegen.read.document import parse
 from codegen.read.vocabulary import EXTENSIONS
 from tests.protocol.values import raised
-from tests.schema.sources import FILES, FOLDER, OPERATIONS, ROOT, SCHEMAS, resolved, walk
+from tests.schema.sources import FILES, FOLDER, OPERATIONS, RECORDED, ROOT, SCHEMAS, resolved, walk
 
 OBJECTS = {name: schema for name, schema in SCHEMAS.items() if "properties" in schema}
 PROPERTIES = {(name, field): value for name, schema in OBJECTS.items() for field, value in schema["properties"].items()}
@@ -117,7 +116,7 @@ def test_rules_are_those_of_requests_and_name_values_that_exist() -> None:
 
 
 def test_behaviours_name_tests_that_exist_and_switches_that_the_simulator_reads() -> None:
-    for name, entry in parse((FOLDER / "behaviours.yaml").read_text("utf-8"))["behaviours"].items():
+    for name, entry in RECORDED.items():
         file, _, function = entry["test"].partition("::")
         assert not function or f"def {function}(" in (FOLDER.parent / file).read_text("utf-8"), name
     holders = [*generated.REQUEST_MODELS.values(), *generated.OPERATIONS.values()]

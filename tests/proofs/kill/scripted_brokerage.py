@@ -1,6 +1,6 @@
 """A brokerage of two order lists over HTTP, with trouble by seed, whose books are the judge.
 
-Orders are spread over many accounts, so that their lists stay short. An order is listed within `LATE + UNLISTED` seconds of
+Orders are spread over many accounts, so that their lists stay short. An order is listed within `VISIBLE` seconds of
 its arrival, those included whose client has long lost its connection. Answers are those of the explorer's brokerage.
 """
 
