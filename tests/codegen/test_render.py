@@ -1,7 +1,6 @@
 """Rendering: endpoints, converters, docstrings, index and bundle of the schema. See also the golden sample."""
 
 import json
-import pydoc
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from brokerage_async._generated.endpoints import Instruments
 from codegen.bundle import document
 from codegen.bundle.examples import with_examples
 from codegen.read.document import Document
@@ -103,12 +101,6 @@ def test_render_invalid_file_is_left_to_the_reader(toy: Path) -> None:
     edit(toy / "garden.yaml", "paths:\n", "paths: [\n")
     assert render(toy) == (TOY / INDEX).read_text()
     assert problems_of(toy)
-
-
-def test_docstrings_keep_both_blanks_of_a_symbol(garden: Package) -> None:
-    for documented in (garden.endpoints.Garden.plants, garden.models.Plant):
-        assert "`Rosa  canina`" in pydoc.render_doc(documented, renderer=pydoc.plaintext)
-    assert "`AAPL  260612C00110000`" in pydoc.render_doc(Instruments.equity_options, renderer=pydoc.plaintext)
 
 
 @for_each("word", ["`AAPL  260612C00110000`", "start-date"])

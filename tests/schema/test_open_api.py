@@ -222,12 +222,6 @@ def test_leg_of_a_backtest_without_its_terms_is_refused_by_the_service() -> None
     ]  # fmt: skip
 
 
-@for_each("kind", ["Index", "Bond", "Unknown", "Warrant"])
-def test_order_of_an_instrument_that_cannot_be_ordered_is_refused(kind: str) -> None:
-    leg = attrs.evolve(BUY.legs[0], instrument_type=models.InstrumentType(kind))
-    assert [each.domain for each in problems_of(attrs.evolve(BUY, legs=[leg]))] == ["legs[0].instrument-type"]
-
-
 def test_query_that_breaks_a_documented_rule_is_refused_and_a_published_one_sent() -> None:
     refused: list[tuple[Any, dict[str, Any], tuple[str, str]]] = [
         (generated.MARKET_METRICS_LIST, {"symbols": ["A,B"]}, ("value_not_allowed", "symbols[0]")),
