@@ -56,7 +56,7 @@ def rows(count: Any, start: Any = 0) -> Any:
 
 @attrs.define(slots=False)
 class Service:
-    """Serves ``content`` in pages, each after a second of the loop's clock.
+    """Serves ``content`` in pages, each after a second of the loop's clock. To a `client` the rows are orders.
 
     ``block`` selects the pagination block: complete, missing, or without the totals.
     """
@@ -94,6 +94,21 @@ class Service:
             raise self.failures[offset].pop(0)
         self.before_answer(offset)
         return self.answer(0 if self.ignores_offset else offset, size)
+
+    def client(self) -> Client:
+        def respond(request: Request) -> Response:
+            query = {"page-offset": ["0"], "per-page": ["100"]} | parse_qs(urlsplit(request.url).query)
+            offset, size = (int(query[name][0]) for name in ("page-offset", "per-page"))
+            self.before_answer(offset)
+            self.asked.append(offset)
+            found = self.answer(0 if self.ignores_offset else offset, size)
+            body: dict[str, Any] = {"data": {"items": [{"id": row.id, "status": "Live"} for row in found.value]}}
+            if found.pagination is not None:
+                body["pagination"] = {key.replace("_", "-"): value for key, value in vars(found.pagination).items()}
+            return Response(status=200, body=json.dumps(body).encode())
+
+        transport = FakeTransport(respond, latency=0.01)
+        return Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=transport)
 
     def answer(self, offset: Any, size: Any) -> Any:
         items = self.content[offset * size : (offset + 1) * size]
@@ -296,52 +311,20 @@ async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong: Any) -> 
     assert {problem.domain for problem in error.errors} == {"page-offset", "per-page"}
 
 
-PAGE = 100
-
-
-class Orders:
-    """Serves ``numbers`` as orders in pages of a hundred, each after a second; ``between`` runs before each answer."""
-
-    def __init__(self, count: int) -> None:
-        self.numbers = list(range(count))
-        self.asked: list[int] = []
-        self.between: Callable[[int], object] = lambda offset: None
-        self.blocks = True
-        self.ignores_offset = False
-
-    def answer(self, request: Request) -> Response:
-        query = parse_qs(urlsplit(request.url).query)
-        offset = int(query.get("page-offset", ["0"])[0])
-        size = int(query.get("per-page", [str(PAGE)])[0])
-        self.between(offset)
-        self.asked.append(offset)
-        offset = 0 if self.ignores_offset else offset
-        shown = self.numbers[offset * size : (offset + 1) * size] if self.blocks else self.numbers
-        total = len(self.numbers)
-        block = {"per-page": size, "page-offset": offset, "total-items": total, "total-pages": -(-total // size)}
-        rows = [{"id": number, "account-number": "A1", "status": "Live"} for number in shown]
-        body = {"data": {"items": rows}, "context": "/x", **({"pagination": block} if self.blocks else {})}
-        return Response(status=200, body=json.dumps(body).encode())
-
-    def client(self, **options: Any) -> Client:
-        transport = FakeTransport(self.answer, latency=0.01)
-        return Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=transport, **options)
-
-
-@for_each("joins, expected", [([], {("removed", "50")}), ([900], {("added", "900"), ("removed", "50")})])
+@for_each("joins, expected", [([], {("removed", "50")}), (rows(1, 900), {("added", "900"), ("removed", "50")})])
 @on_virtual_time
 async def test_orders_watcher_an_order_slips_between_two_pages_reports_only_what_left(
     joins: Any, expected: Any
 ) -> None:
     """An order that joins at the same time leaves the total as it was, so that no total shows the slip."""
-    service = Orders(250)
+    service = Service(rows(250))
 
     def leave(offset: int) -> None:
         if len(service.asked) == 4 and offset == 1:  # the second poll has read its first page
-            service.numbers.remove(50)  # so that 100 moves to the page that was read
-            service.numbers.extend(joins)
+            service.content.remove(Row("50"))  # so that 100 moves to the page that was read
+            service.content.extend(joins)
 
-    service.between = leave
+    service.before_answer = leave
     async with service.client() as client, client.watch.orders("me", ["A1"], interval=5) as watcher:
         assert {(await anext(watcher)).key for _ in range(250)} == {str(number) for number in range(250)}
         async with asyncio.timeout(60):
@@ -352,7 +335,7 @@ async def test_orders_watcher_an_order_slips_between_two_pages_reports_only_what
 
 async def test_live_n_pages_take_n_requests() -> None:
     for count, pages in [(0, [0]), (99, [0]), (100, [0]), (101, [0, 1]), (250, [0, 1, 2])]:
-        service = Orders(count)
+        service = Service(rows(count))
         async with service.client() as client:
             orders = await client.orders.live("me", ["A1"])
             options = await client.instruments.equity_options(symbols=["A"], per_page=100)
@@ -364,17 +347,17 @@ async def test_live_n_pages_take_n_requests() -> None:
 async def test_list_that_changes_is_read_again_within_a_bound(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "brokerage_async.pager")
     for is_whole in (True, False):
-        service = Orders(250)
-        service.between = lambda offset, service=service: service.asked == [0] and service.numbers.remove(50)
+        service = Service(rows(250))
+        service.before_answer = lambda offset, service=service: service.asked == [0] and service.content.pop(50)
         async with service.client() as client:
             pager = client.orders.list_live("A1")
             orders = await (client.orders.live("me", ["A1"]) if is_whole else pager.collect())
-            assert [order.id for order in orders] == [str(number) for number in service.numbers]
+            assert [order.id for order in orders] == [row.id for row in service.content]
             assert service.asked == [0, 1, 2, 0, 1, 2]
             assert pager.disagreement is None
 
             service.asked.clear()
-            service.between = lambda offset, service=service: offset == 1 and service.numbers.pop(0)
+            service.before_answer = lambda offset, service=service: offset == 1 and service.content.pop(0)
             if is_whole:
                 reading = client.orders.live("me", ["A1"])
                 error = await raised_by(reading, errors.ResponseDecodeError, "the list changed while it was read")
@@ -387,8 +370,7 @@ async def test_list_that_changes_is_read_again_within_a_bound(caplog: pytest.Log
 
 
 async def test_list_with_pages_that_cannot_be_read_raises() -> None:
-    service = Orders(250)
-    service.ignores_offset = True
+    service = Service(rows(250), ignores_offset=True)
     async with service.client() as client:
         calls = (client.orders.live("me", ["A1"]), client.orders.list_live("A1").collect(), client.watchlists.list())
         for call in calls:
@@ -397,8 +379,9 @@ async def test_list_with_pages_that_cannot_be_read_raises() -> None:
 
 async def test_page_operation_reads_an_unpaged_answer_whole() -> None:
     for count, requests in [(0, 1), (99, 1), (100, 3), (150, 3)]:  # a full page may have been cut off
-        service = Orders(count)
-        service.blocks = False
+        service = Service(rows(count))
+        whole = SimpleNamespace(value=service.content, pagination=None)
+        service.answer = lambda *_, whole=whole: whole  # type: ignore[method-assign]
         async with service.client() as client:
             assert len(await client.orders.list_live("A1").collect()) == count
             assert len(service.asked) == requests
