@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from operator import itemgetter
 from typing import Any
 from unittest.mock import AsyncMock
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async import Client, Environment, StaticToken, errors
+from brokerage_async import Client, StaticToken, errors
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_LIST
 from brokerage_async.errors import ConfigurationError, NotFoundError, ServerError
@@ -30,6 +31,7 @@ from brokerage_async.watch.feed import MAX_LATENESS, MAX_RETRY_AFTER, Cursor, Fe
 from brokerage_async.watch.lists import ConditionalExecutor
 from brokerage_async.watch.poll import poll
 from tests.fake_transport import FakeTransport, fail, ok
+from tests.http import calls
 from tests.http.calls import raised_by
 from tests.loops import on_virtual_time
 from tests.protocol.values import raised
@@ -108,8 +110,7 @@ def one_row(latency: float = 0.0) -> FakeTransport:
     return FakeTransport(ok({"items": [row | day]}), latency=latency)
 
 
-def client_of(service: FakeTransport) -> Client:
-    return Client(Environment.sandbox("https://api.example.com"), StaticToken("token"), transport=service)
+client_of = partial(calls.client_of, credentials=StaticToken("token"))
 
 
 def polls() -> list[asyncio.Task[Any]]:
@@ -427,7 +428,7 @@ async def test_pacing_objects_need_not_be_hashable(kind: type[Pace]) -> None:
     ],
 )
 def test_push_is_a_flag_and_without_an_address_an_error_at_once(make: Any) -> None:
-    client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
+    client = client_of(FakeTransport())
     raised(ConfigurationError, make, client.watch, "yes", match="push must be True or False, got 'yes'")
     raised(ConfigurationError, make, client.watch, True, match="streamer_url must be the address of the account stream")
     raised(ConfigurationError, make, Watch(client), True, match="made without the streams of a client")

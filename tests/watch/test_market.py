@@ -74,14 +74,6 @@ WEEKS = timetable(date(2026, 11, 16), date(2026, 12, 4))
 moments = st.datetimes(datetime(2026, 11, 17), datetime(2026, 12, 3), timezones=st.just(UTC))  # noqa: DTZ001
 
 
-@given(moments, st.booleans())
-def test_is_open_between_opening_and_closing(now: datetime, extended: bool) -> None:
-    passed = [each for each in boundaries(WEEKS, extended=extended) if each.at <= now]
-    last = passed[-1]
-    begins = {"started", "opened", "closed"} if extended else {"opened"}
-    assert is_open(WEEKS, now, extended=extended) is (last.kind in begins)
-
-
 @given(moments, st.floats(0.5, 10), st.floats(10, 100_000))
 def test_market_hours_never_sleep_past_an_opening(now: datetime, trading: float, resting: float) -> None:
     pace = MarketHours(AsyncMock(return_value=WEEKS), trading=trading, resting=resting, now=lambda: now)
@@ -93,13 +85,6 @@ def test_market_hours_never_sleep_past_an_opening(now: datetime, trading: float,
         coming = min(each.at for each in boundaries(WEEKS) if each.at > now)
         assert now + timedelta(seconds=interval) <= coming + timedelta(microseconds=1)
         assert interval == resting or now + timedelta(seconds=interval) == coming
-
-
-@given(moments)
-def test_timetable_range_includes_last_and_next_session(now: datetime) -> None:
-    first, last = timetable_range(now)
-    known = boundaries(timetable(first, last))
-    assert known[0].at < now < known[-1].at
 
 
 async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
