@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal, renew_claims
-from brokerage_async.journal.sql import Steps
+from brokerage_async.journal.sql import OPEN, SHARES, Steps
 from tests.http.calls import raised_by
 from tests.journal_servers import key
 from tests.lossy_proxy import LossyProxy
@@ -58,6 +58,19 @@ async def test_renewals_do_not_wait_for_other_statements(server: str, table: str
         assert not any(task.done() for task in busy)
         for outcome in await asyncio.gather(*busy, return_exceptions=True):
             assert isinstance(outcome, JournalError)
+
+
+async def test_halt_returns_an_attempt_that_was_being_recorded_when_it_came(server: str, table: str) -> None:
+    slowly = OPEN.replace("WHERE :exempt", "FROM pg_sleep(1) WHERE :exempt")
+    values = {"body": b"", "owner": "a", "lease": 30, "label": "", "replaces": "", "exempt": 0}
+    asleep = f"SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE '%%{table}%%'"
+    async with PostgresJournal(server, table=table) as journal, connections_of(server, table) as beside:
+        await journal.now()
+        opening = asyncio.create_task(journal._run(slowly, key(1), **values, **dict.fromkeys(SHARES)))
+        while not await beside._run(asleep):
+            await asyncio.sleep(0.01)
+        assert [entry.key for entry in await journal.halt("why")] == [key(1)]
+        assert await opening
 
 
 async def test_no_live_claim_expires_while_200_orders_are_placed_over_a_slow_link(server: str, table: str) -> None:
