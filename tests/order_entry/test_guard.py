@@ -438,8 +438,8 @@ async def test_values_that_make_no_sense_are_refused(here: Floor) -> None:
         {"halt_after_refusals": (0, 60)}, {"halt_after_refusals": (1, -1)},
     ):  # fmt: skip
         raised(ConfigurationError, OrderGuard, match=f"OrderGuard.{next(iter(values))}", **values)
-    for cap in ("max_order_value", "max_order_quantity", "max_value_per_minute", "max_value_per_day", "max_net_quantity"):
-        assert getattr(OrderGuard(**{cap: "1.50"}), cap) == Decimal("1.50"), cap
+    for cap in ("order_value", "order_quantity", "value_per_minute", "value_per_day", "net_quantity"):
+        assert getattr(OrderGuard(**{f"max_{cap}": "1.50"}), f"max_{cap}") == Decimal("1.50"), cap
     assert OrderGuard(halt_after_unknown=(1, 86_400)).halt_after_unknown == (1, 86_400)
     with pytest.raises(ConfigurationError, match="guard must be an OrderGuard"):
         here.client.order_entry(MemoryJournal(), guard={"max_order_value": 1})  # type: ignore[arg-type]

@@ -125,7 +125,9 @@ async def test_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() ->
     found = await searching(Account([[]], [[nameless, carrier(1, price=Decimal(10))]]), attempts=2).poll(["a"])
     assert found.orders["a"].id == "1"
     # One that was to replace another and never worked is no sign of ours, and one that has worked is.
-    for shown, is_ours in ((), False), ({"status": CONTINGENT}, False), ({"live_at": NOW}, True), ({"legs": FILLED_LEGS}, True):
+    for shown, is_ours in (
+        ((), False), ({"status": CONTINGENT}, False), ({"live_at": NOW}, True), ({"legs": FILLED_LEGS}, True),
+    ):  # fmt: skip
         account = Account([[carrier(2, replaces_order_id="9", **{"status": CANCELLED} | dict(shown))]], [[]])
         assert bool((await searching(account).poll(["a"])).orders) is is_ours, shown
     # A service in disorder: each of two orders names the other one as its predecessor.
