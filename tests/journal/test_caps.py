@@ -61,7 +61,10 @@ async def test_net_position_leaves_out_entries_that_are_included_or_closed_befor
     assert await opens(journal, key(7), usage) == "max_net_quantity"
     later = attrs.evolve(usage, since=await journal.now() + timedelta(seconds=1))
     assert await opens(journal, key(7), later) == ""
-    assert await opens(journal, key(8), attrs.evolve(usage, held_long=Decimal(7))) == "max_net_quantity"
+    held = attrs.evolve(usage, held_long=Decimal(7))
+    error = await raised_by(journal.open(key(8), b"{}", owner="a", lease=30, usage=held), OrderRefusedError)
+    assert error.errors[0].code == "max_net_quantity"
+    assert "of 10 AAPL long are used at worst, this one needs 4: free again when orders" in error.message
     assert await opens(journal, key(8), attrs.evolve(later, includes=("order-1", "order-7"))) == ""
 
 

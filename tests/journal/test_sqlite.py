@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -73,13 +74,18 @@ async def test_renew_claims_of_a_journal_without_a_batch_tries_every_claim() -> 
 
 
 class InMemory(MemoryJournal):
-    """Journal in memory that records its statements, with a clock to set."""
+    """Journal in memory that records its statements and which work was done alone, with a clock to set."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
         self.ran: list[str] = []
         super().__init__(clock=lambda: self.seconds)
         self._connection.set_trace_callback(self.ran.append)
+        self.alone: list[bool] = []
+
+    async def _perform(self, work: Any, *, renewal: bool = False, alone: bool = False) -> Any:
+        self.alone.append(alone)
+        return await super()._perform(work, renewal=renewal, alone=alone)
 
 
 async def test_entry_adopted_while_its_order_is_opened_again_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +120,22 @@ async def test_a_usual_order_takes_one_statement_for_each_step_and_its_caps_one_
         usage = Usage(value=Decimal(1), max_value_per_day=Decimal(2), bought=Decimal(1), max_net_quantity=Decimal(2))
         await journal.open(attrs.evolve(ONE, external_identifier="two"), b"x", owner="a", lease=30, usage=usage)
         assert [statement.split()[0] for statement in journal.ran] == ["SELECT", "SELECT", "INSERT"]
+        assert journal.alone == [False, False, False, True], "between the sums and the entry no other one comes"
+        await journal.halt("why")
+        assert journal.alone[-2:] == [False, True]
+
+
+async def test_work_alone_keeps_other_writers_out_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "orders.journal"
+
+    def steps() -> journal_sql.Steps[str]:
+        yield "SELECT 1", {}
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other:
+            error = raised(sqlite3.OperationalError, other.execute, "DELETE FROM entries")
+        return str(error)
+
+    async with SqliteJournal(path) as journal:
+        assert await journal._perform(steps, alone=True) == "database is locked"
 
 
 @for_each("claims, statements", [(0, 0), (1, 1), (500, 1), (501, 2)])
