@@ -11,7 +11,7 @@ from .bundle.document import render as render_bundle
 from .read.clients import load_clients
 from .read.document import Document, SchemaError
 from .read.load import read
-from .render import index, pages, reference
+from .render import index, reference
 from .render.write import render, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,18 +45,15 @@ def main(arguments: list[str] | None = None) -> int:
         document = Document(options.schema, beside=SCHEMA)
         spec = read(document)
         comparison = load_clients(CLIENTS, spec) if is_own else None
-        bundle = render_bundle(document)
-        files = {**render(spec, is_own=is_own), "openapi.json.gz": bundle}
-        if is_own:
-            files["reference.json.gz"] = pages.render(bundle)
+        files = {**render(spec, is_own=is_own), "openapi.json.gz": render_bundle(document)}
     except SchemaError as error:
         count = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}"
         print(f"{options.schema}: {count}", *error.problems, sep="\n  ", file=sys.stderr)
         return 1
     codes.append(put(files, options.out, whole_folder=True))
     if comparison is not None:
-        documents = {f"reference/{name}": page for name, page in reference.render(spec, comparison).items()}
-        codes.append(put(documents, ROOT / "docs", whole_folder=False))
+        pages = {f"reference/{name}": page for name, page in reference.render(spec, comparison).items()}
+        codes.append(put(pages, ROOT / "docs", whole_folder=False))
     return max(codes)
 
 

@@ -13,7 +13,7 @@ from . import converters, endpoints, models, operations
 #: First lines of models.py. S105 mistakes names such as ``REFRESH_TOKEN`` for hard-coded secrets.
 MODELS_HEADER = f'{HEADER}\n# ruff: noqa: S105\n"""Models and enumerations of the service."""'
 
-ATTRIBUTES = "*.py linguist-generated=true\n*.json.gz linguist-generated=true\n"
+ATTRIBUTES = "*.py linguist-generated=true\nopenapi.json.gz linguist-generated=true\n"
 
 
 def render(spec: Spec, *, is_own: bool = True) -> dict[str, str]:

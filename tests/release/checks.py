@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "brokerage_async"
 DATA = (
     f"{PACKAGE}/py.typed",
-    *(f"{PACKAGE}/_generated/{name}.json.gz" for name in ("openapi", "reference")),
+    f"{PACKAGE}/_generated/openapi.json.gz",
     *(f"{PACKAGE}/simulator/control/{name}" for name in ("page.css", "page.html", "page.js")),
     *(f"{PACKAGE}/simulator/control/{name}" for name in ("reference.html", "reference.js")),
     *(f"{PACKAGE}/fleet/lua/{path.name}" for path in sorted((ROOT / PACKAGE / "fleet" / "lua").glob("*.lua"))),
